@@ -282,6 +282,16 @@ static PyObject *core_accept(PyObject *self, PyObject *const *args, Py_ssize_t c
     return leave(core, swept(core) ? NULL : door_accept(core, args, count));
 }
 
+static PyObject *core_decoded(PyObject *self, PyObject *args) {
+    Core *core = (Core *)self;
+    int at;
+    PyObject *bytes;
+    if (!PyArg_ParseTuple(args, "iO!", &at, &PyBytes_Type, &bytes) || enter(core)) return NULL;
+    if (at >= 0 && at < core->door_count) return leave(core, door_decoded(core, core->doors[at], bytes));
+    PyErr_SetString(PyExc_IndexError, "no such door");
+    return leave(core, NULL);
+}
+
 static PyObject *many(Core *core, const Trigger *t, PyObject *pairs) {
     size_t done, count = (size_t)PySequence_Fast_GET_SIZE(pairs), inputs = (size_t)core->programs[t->row].inputs;
     i64 *words = PyMem_RawMalloc((count * inputs + 1) * sizeof *words);
@@ -529,6 +539,7 @@ static PyMethodDef methods[] = {
     {"many", core_many, METH_VARARGS, "many(trigger, pairs): rows or updates, encoded before the first is run"},
     {"door", core_door, METH_O, "door(specification): its number"},
     {"accept", (PyCFunction)(void (*)(void))core_accept, METH_FASTCALL, "accept(door, rows, times, taken): how many, or None"},
+    {"decoded", core_decoded, METH_VARARGS, "decoded(door, words): the rows"},
     {"run", core_run, METH_VARARGS, "run(program, inputs): the rows that it emits"},
     {"entries", core_entries, METH_VARARGS, "entries(map, as_count): {columns: measures, or the first of them}"},
     {"slice", core_slice, METH_VARARGS, "slice(map, index, part): {columns: first measure}"},

@@ -8,8 +8,6 @@
  */
 #include "native.h"
 
-enum { TAKEN = 0, LEFT = 2 }; /* beside FAILED: for the long way */
-
 /* ---- made ---- */
 
 void door_free(Door *door) {
@@ -124,7 +122,7 @@ static int encode_taken(Core *core, const Door *door, const Map *table, PyObject
         }
         if (kind == 'i' && words[at] != NIL && (words[at] < door->low[i] || words[at] > door->high[i])) return LEFT;
     }
-    return TAKEN;
+    return DONE;
 }
 
 /* ---- what is there ---- */
@@ -175,7 +173,7 @@ static int all_fit(Core *core, const Door *door, const i64 *words, size_t count,
     int is_keyed = door->family_count > 0, result = LEFT;
     if (count == 1) {
         u64 hash = map_hash(words, table->keys);
-        return (times > 0 ? may_come(core, door, words, hash) : may_go(table, words, hash)) ? TAKEN : LEFT;
+        return (times > 0 ? may_come(core, door, words, hash) : may_go(table, words, hash)) ? DONE : LEFT;
     }
     if (count > MAX_ENTRIES / 4) return LEFT;
     u32 mask = 15;
@@ -192,7 +190,7 @@ static int all_fit(Core *core, const Door *door, const i64 *words, size_t count,
         hashes[i] = map_hash(row, table->keys);
         if (!(times > 0 ? may_come(core, door, row, hashes[i]) : may_go(table, row, hashes[i]))) goto end;
     }
-    if ((times > 0 && !is_keyed) || are_distinct(table, words, stride, count, hashes, slots, mask)) result = TAKEN;
+    if ((times > 0 && !is_keyed) || are_distinct(table, words, stride, count, hashes, slots, mask)) result = DONE;
 end:
     PyMem_RawFree(hashes);
     PyMem_RawFree(slots);
@@ -229,7 +227,7 @@ static void withdraw(PyObject *list) {
 /* How many rows were taken; None where they are for the long way. ``taken``, a list, gets them as tuples. */
 static PyObject *accept(Core *core, const Door *door, PyObject *given, int times, PyObject *taken) {
     const Map *table = &core->maps[door->trigger->table];
-    int columns = table->columns, result = TAKEN;
+    int columns = table->columns, result = DONE;
     i64 some[64], *words = some;
     PyObject *rows = PySequence_Tuple(given);
     if (!rows) return NULL;
@@ -261,14 +259,45 @@ static PyObject *accept(Core *core, const Door *door, PyObject *given, int times
     return result ? NULL : PyLong_FromSize_t(count);
 }
 
+/* The same, of a stream of Arrow; ``taken`` gets the words of the rows. */
+static PyObject *accept_columns(Core *core, const Door *door, PyObject *capsule, int times, PyObject *taken) {
+    PyObject *bytes = NULL;
+    int result = arrow_words(core, door, capsule, times, &bytes);
+    size_t size = ((size_t)core->maps[door->trigger->table].columns + 1) * sizeof(i64);
+    size_t count = bytes ? (size_t)PyBytes_GET_SIZE(bytes) / size : 0;
+    if (!result && !count) result = LEFT;
+    if (!result && PyList_Append(taken, bytes)) result = FAILED;
+    else if (!result && (result = run_taken(core, door, (const i64 *)(const void *)PyBytes_AS_STRING(bytes), count, times)) &&
+             result != OVERFLOWED)
+        withdraw(taken);
+    Py_XDECREF(bytes);
+    if (result == LEFT) Py_RETURN_NONE;
+    return result ? NULL : PyLong_FromSize_t(count);
+}
+
+/* The rows whose words these are, while the texts in them are known: until the next change. */
+PyObject *door_decoded(Core *core, const Door *door, PyObject *bytes) {
+    const Map *table = &core->maps[door->trigger->table];
+    size_t stride = (size_t)table->columns + 1, count = (size_t)PyBytes_GET_SIZE(bytes) / (stride * sizeof(i64));
+    const i64 *words = (const i64 *)(const void *)PyBytes_AS_STRING(bytes);
+    PyObject *rows = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; rows && i < count; i++) {
+        PyObject *row = decode_row(&core->texts, table, words + i * stride);
+        if (!row) Py_CLEAR(rows);
+        else PyTuple_SET_ITEM(rows, (Py_ssize_t)i, row);
+    }
+    return rows;
+}
+
 /* accept(door, rows, times, taken) */
 PyObject *door_accept(Core *core, PyObject *const *args, Py_ssize_t count) {
     long at = count == 4 ? PyLong_AsLong(args[0]) : -1, times = count == 4 ? PyLong_AsLong(args[2]) : 0;
     if (PyErr_Occurred()) return NULL;
     if (at < 0 || at >= core->door_count || (times != 1 && times != -1) || !PyList_CheckExact(args[3]) ||
-        !(PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1]))) {
+        !(PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1]) || PyCapsule_CheckExact(args[1]))) {
         PyErr_SetString(PyExc_TypeError, "accept(door, rows, 1 or -1, taken)");
         return NULL;
     }
-    return accept(core, core->doors[at], args[1], (int)times, args[3]);
+    const Door *door = core->doors[at];
+    return (PyCapsule_CheckExact(args[1]) ? accept_columns : accept)(core, door, args[1], (int)times, args[3]);
 }

@@ -19,7 +19,7 @@ typedef uint32_t u32;
 typedef __int128 i128;
 typedef unsigned __int128 u128;
 
-enum { DONE = 0, FAILED = -1, OVERFLOWED = 1 };
+enum { DONE = 0, FAILED = -1, OVERFLOWED = 1, LEFT = 2 }; /* LEFT: nothing was done, it is for the long way in Python */
 
 /* The word of a null, whatever the type: no value of any type has it. */
 #define NIL INT64_MIN
@@ -183,6 +183,9 @@ int run_events(Core *core, const Trigger *t, const i64 *words, size_t count, siz
 
 Door *door_new(const Core *core, PyObject *spec);
 void door_free(Door *door);
+/* Rows of a stream of Arrow, each with how often it comes behind it; all batches, as bytes (arrow.c). */
+int arrow_words(Core *core, const Door *door, PyObject *capsule, int times, PyObject **words);
+PyObject *door_decoded(Core *core, const Door *door, PyObject *bytes);
 PyObject *door_accept(Core *core, PyObject *const *args, Py_ssize_t count);
 
 /* ---- values as words (values.c) ---- */

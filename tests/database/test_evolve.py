@@ -157,13 +157,19 @@ def test_a_view_is_replaced_with_the_views_over_it(tmp_path):
 
 def test_a_view_has_another_name(tmp_path):
     with shop(tmp_path / "x.nest") as db:
+        db.view("richer", "[r for r in rich if r != 'a']", language="python")
+        db.view("lone", "SELECT id FROM customers")
         db.rename("spent", "paid")
         db.rename("modest", "few")
         assert "spent" not in db.views
         assert db.views["rich"].rows() == ["a", "b"]
         db.view("paid", "[(c.city, 0) for c in customers]", language="python", replace=True)
         assert db.views["rich"].rows() == []
+        db.view("late", "[(c.id, 1) for c in customers]", language="python")
+        db.view("lone", "SELECT id FROM late", replace=True)
     with nl.Database(tmp_path / "x.nest") as db:
+        assert db.views["richer"].rows() == []
+        assert len(db.views["lone"]) == 3
         assert db.views["paid"].rows() == [("a", 0), ("a", 0), ("b", 0)]
         with pytest.raises(nl.ConstraintError, match="few"):
             db.insert("customers", [(1001, "a", [])])

@@ -84,7 +84,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("datetime", np.datetime64("2024-05-01T10:00:00.000000001", "ns"), "finer than a microsecond"),
     ("timedelta", pd.Timedelta(1, "ns"), "finer than a microsecond"),
     ("timedelta", np.timedelta64(1, "ns"), "finer than a microsecond"),
-    ("datetime", datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1))), "pass a value of type datetime"),
+    ("datetime", datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1))), "also in UTC"),
     (
         "datetime",
         pd.Timestamp("2024-05-01 10:00:00.000000001", tz="Europe/Rome"),

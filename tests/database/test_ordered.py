@@ -128,3 +128,14 @@ def test_sql_inserts_arrays_in_order():
     assert [row.tags for row in db.tables["p"].rows()] == [["z", "a"]]
     db.sql("UPDATE p SET tags = array('y', 'a', 'b') WHERE id = 1")
     assert [row.tags for row in db.tables["p"].rows()] == [["y", "a", "b"]]
+
+
+def test_rows_are_put_in_order_by_arrays():
+    db = nl.Database()
+    db.table("p", "id INT, tags ARRAY<STRING> NULL", key="id", ordered="tags")
+    query = "SELECT id FROM p ORDER BY tags DESC, id DESC LIMIT 2"
+    first = db.view("v", query, strict=False)
+    db.insert("p", [(1, ["b", "a"]), (2, ["b"]), (3, []), (4, None), (5, ["a", "z"])])
+    assert sorted(row.id for row in first) == [1, 2]
+    with pytest.raises(nl.QueryError, match="rows are read in the order of scalars"):
+        db.view("w", "SELECT id, tags FROM p ORDER BY tags")

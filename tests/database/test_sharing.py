@@ -42,6 +42,23 @@ def stored(engine: LocalEngine) -> dict[str, int]:
     }
 
 
+def test_one_definition_after_another_comes_to_what_each_would_by_itself():
+    """What was found for the one before serves it, until rows come; the program is the same."""
+    made = []
+    for is_between in (False, True):
+        db = shop()
+        for query in (by_kind, by_day, ratio):
+            db.view(query, strict=False)
+            assert db._state.compiled.drafts is not None
+            if is_between:
+                db.insert("goods", [(50, "k1", 3)])
+                db.delete("goods", [(50, "k1", 3)])
+                assert db._state.compiled.drafts is None
+        made.append(db._state.engine.program)
+        db.verify(maps=True)
+    assert made[0] == made[1]
+
+
 def still_right(db: nl.Database) -> None:
     """After more changes as well."""
     agrees_with_its_indexes(db._state.engine)

@@ -164,3 +164,20 @@ def test_the_law_is_about_all_cases():
     assert sum(not verdict["refused"] for verdict in found) > 5
     assert sum(verdict["refused"] and not verdict["on_read"] for verdict in found) > 2
     assert any(verdict["on_read"] for verdict in found)
+
+
+@pytest.mark.parametrize("tables", [20, 21])
+def test_more_loops_than_python_takes_are_refused_and_answered(tables):
+    """Twenty tables in a chain are joined by twenty loops; with one more it says so, and every read computes it."""
+    db = nl.Database()
+    for i in range(tables):
+        db.table(f"t{i}", {"a": int, "b": int})
+    joined = " AND ".join(f"t{i}.b = t{i + 1}.a" for i in range(tables - 1))
+    text = f"SELECT t0.a, t{tables - 1}.b FROM {', '.join(f't{i}' for i in range(tables))} WHERE {joined}"
+    if tables > 20:
+        with pytest.raises(nl.QueryError, match="more than 20 nested loops; split it into views"):
+            db.view("v", text, strict=True)
+    db.view("v", text, strict=tables <= 20)
+    for i in range(tables):
+        db.insert(f"t{i}", [(1, 1)])
+    assert [tuple(row) for row in db.views["v"]] == [(1, 1)]

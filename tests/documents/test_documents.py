@@ -352,7 +352,7 @@ def test_stats_and_explain_tell_of_tables(db):
     assert [each["view"] for each in as_json["views"]] == [
         view.name for view in db._state.xqueries["v"].views
     ]
-    with pytest.raises(nl.QueryError, match="as text or json"):
+    with pytest.raises(nl.QueryError, match="as text, json or html"):
         db.views["v"].explain("pdf")
 
 

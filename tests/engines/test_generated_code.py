@@ -2,6 +2,7 @@
 
 import ast
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import assume, example, given
@@ -15,6 +16,7 @@ from nestling.calculus.types import BOOL, INT, STR, nullable
 from nestling.calculus.typing import term_type
 from nestling.database.change import Change
 from nestling.database.database import Database
+from nestling.engine.local.engine import LocalEngine
 from nestling.engine.python.terms import Scope, namespace, python, truth
 from nestling.errors import NoValue
 from nestling.values.bag import EMPTY, ZBag
@@ -117,6 +119,45 @@ def shop() -> Database:
         "sold", {"id": int, "product": int, "quantity": int}, key="id", references={"product": "products"}
     )
     return db
+
+
+def test_a_function_is_written_when_it_is_asked_for():
+    """Rows that come need no code for rows that go through another table, change, or are read."""
+    db = shop()
+    db.view("v", "select s.id, p.cost from sold s join products p on p.id = s.product", store="full")
+    program = db._state.engine.program
+    engine = LocalEngine(program)
+    assert not engine.functions.written
+    engine.triggers["products"]((1, "tea", 5), 1)
+    engine.triggers["sold"]((1, 1, 2), 1)
+    assert engine.functions.written.keys() == {"on_products", "on_sold"}
+    assert engine.read("v") == ZBag([(1, 5)])
+    with pytest.raises(KeyError):
+        engine.triggers["nothing"]
+
+
+def test_a_function_is_the_same_whenever_it_is_written():
+    """In any order, alone or among all: what was written before leaves nothing behind."""
+    db = shop()
+    db.view("v", "select s.id, p.cost from sold s join products p on p.id = s.product", store="full")
+    db.view("w", "select product, count(*) as n, max(quantity) as most from sold group by product")
+    program = db._state.engine.program
+    once, turned = LocalEngine(program), LocalEngine(program)
+    for name in reversed(list(turned.functions.drafts)):
+        turned.functions.function(name)
+    assert len(turned.functions.drafts) > 8
+    assert turned.source == once.source
+
+
+def test_what_a_function_calls_is_there_with_it():
+    """A batch of a table that passes nothing on calls the trigger of one row; readers and tables in many threads."""
+    db = shop()
+    db.view("v", "select s.id, p.cost from sold s join products p on p.id = s.product", store="full")
+    engine = LocalEngine(db._state.engine.program)
+    engine.batches["products"]([((1, "tea", 5), 1), ((2, "oil", 6), 1)])
+    with ThreadPoolExecutor(8) as threads:
+        read = list(threads.map(lambda _: engine.read("v"), range(8)))
+    assert read == [ZBag()] * 8
 
 
 def test_what_a_kept_reference_leads_to_is_taken_without_a_test():

@@ -15,6 +15,7 @@ from nestling.program.flat import Query
 from nestling.program.meaning import meaning
 from nestling.program.statements import MapDecl, Order, Program
 from nestling.program.traverse import canonical
+from nestling.progress import say
 from nestling.transform.viewlet import fill
 from nestling.transform.viewlet.compile import CannotCompile
 
@@ -90,7 +91,8 @@ def fill_maps(engine: RowEngine, names: Iterable[str]) -> None:
             loader.take(name, engine)
         elif name in program.maps:
             loader.load_map(name, {})
-    for name in program.tables:
+    for number, name in enumerate(program.tables):
+        say(f"filling {len(missing)} maps", number, len(program.tables))
         if name not in engine.stored:
             loader.apply(name, (), 1)
     for name in missing:

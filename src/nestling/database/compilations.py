@@ -21,19 +21,20 @@ from nestling.transform.viewlet.storing import Storing
 
 @dataclass
 class Compilations:
-    """What one definition has compiled so far."""
+    """What was compiled for the definitions so far: the last program, and until rows come what it was made from."""
 
     drafts: Drafts | None = None
     _last: tuple[Any, Program] | None = field(default=None, repr=False)
 
     def begin(self, tables: Mapping[str, TableDecl]) -> Drafts:
-        """Drafts for all that is compiled until ``end``."""
-        self.drafts = drafts_over(tables)
+        """Drafts for all that is compiled until rows come: one definition often follows another."""
+        if self.drafts is None or self.drafts.tables != tables:
+            self.drafts = drafts_over(tables)
         return self.drafts
 
-    def end(self) -> None:
-        """Keep nothing: what is installed has all it needs."""
-        self.drafts = self._last = None
+    def forget(self) -> None:
+        """Rows come: what is installed has all it needs."""
+        self.drafts = None
 
     def of(self, tables: Mapping[str, TableDecl], views: Views) -> Program:
         """The program of all views that share an engine, with their guards and logs."""
@@ -44,7 +45,8 @@ class Compilations:
         }
         asked = (tables, views.shared | guards, logs, stored(views), views.hybrid)
         if self._last is None or self._last[0] != asked:
-            program = compile_views(*asked[:4], drafts=self.drafts)
+            drafts = self.drafts if self.drafts and self.drafts.tables == tables else None
+            program = compile_views(*asked[:4], drafts=drafts)
             self._last = asked, patient(program, views.hybrid)
         return self._last[1]
 

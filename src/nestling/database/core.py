@@ -16,7 +16,7 @@ from typing import Any
 from nestling.database.access import Access
 from nestling.database.backing import Backing
 from nestling.database.constraints import check_state
-from nestling.database.door import Door, Doors
+from nestling.database.door import Doors
 from nestling.database.explain import explain
 from nestling.database.fed import of_users
 from nestling.database.first_column import may_start
@@ -209,13 +209,6 @@ class Core:
     def _is_asked_for_rows(self) -> bool:
         """Whether a file or documents follow the rows of every commit."""
         return self._file is not None or bool(self._documents.names)
-
-    def _door(self, table: str) -> Door | None:
-        """The door of a table, where a native engine runs its triggers: see ``door``."""
-        try:
-            return self._doors.get(table) or self._doors.at(table)
-        except TypeError:
-            return None  # that is no name
 
     def _deliver(self) -> None:
         """Tell subscribers what was committed; no lock is held."""

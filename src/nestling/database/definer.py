@@ -10,7 +10,9 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.memory import keep_within_memory
 from nestling.database.row_logs import RowLogging
 from nestling.database.row_state import RowState
+from nestling.database.xml.definition import public
 from nestling.errors import QueryError
+from nestling.progress import PATIENCE, shown
 
 
 class Definer(Core):
@@ -22,7 +24,8 @@ class Definer(Core):
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         self._state.version = self.version
-        self._redefine(action, lambda file: file.define(kind, definition, self._state))
+        with shown(f"{kind} {public(definition.name)}", PATIENCE):
+            self._redefine(action, lambda file: file.define(kind, definition, self._state))
         self._state.looked_at, self._state.patience = 0, 0
         if self._state.memory is not None:
             keep_within_memory(self._logging, self._file)

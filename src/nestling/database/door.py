@@ -15,6 +15,7 @@ Law: rows that the door takes have the same outcome on the long way, and what is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,13 +35,35 @@ from nestling.database.state import State
 from nestling.engine.native.specification import DoorSpecification, Leading
 from nestling.engine.runs import Run
 from nestling.errors import UNDEFINED
+from nestling.values.bag import ZBag
 
 if TYPE_CHECKING:
     from nestling.engine.native.engine import NativeEngine
 
-#: Takes rows that come (1) or go (-1); without a result nothing was done, and they are for the long way.
-Door = Callable[[list[Any], int], Refresh | None]
+#: Takes a list of rows, or a stream of Arrow, that come (1) or go (-1). Without a result nothing was done, and they are
+#: for the long way.
+Door = Callable[[Any, int], Refresh | None]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def taken(door: Door, rows: Any, times: int) -> Refresh | None:
+    """What ``door`` makes of ``rows``, a list or columns; nothing where they are for the long way, as a stream is that
+    can be read once."""
+    if type(rows) is list:
+        return door(rows, times)
+    if hasattr(rows, "__arrow_c_stream__") and not hasattr(rows, "read_all"):
+        with suppress(ValueError, TypeError, NotImplementedError):  # of a frame that Arrow has no types for
+            return door(rows.__arrow_c_stream__(), times)
+    return None
+
+
+def all_alike(door: Door, changes: Any) -> Refresh | None:
+    """The same of a Z-bag whose rows all come once, or all go once."""
+    if not isinstance(changes, dict | ZBag):
+        return None
+    pairs = changes.items()
+    times = {(type(n), n) for _, n in pairs}
+    return door([row for row, _ in pairs], times.pop()[1]) if times in ({(int, 1)}, {(int, -1)}) else None
 
 
 class DoorHost(Protocol):
@@ -141,27 +164,28 @@ class TakenRows(RowJournal):
 
     is_committing = is_running = torn = True
 
-    def __init__(self, state: RowState, engine: NativeEngine, table: str) -> None:
-        self.state, self.engine, self.table = state, engine, table
-        self.times, self.applied, self.done = 1, 0, []
-        #: The rows, once the engine has them: the extension puts them here, as one tuple.
-        self.rows: list[tuple[Row, ...]] = []
+    def __init__(self, state: RowState, engine: NativeEngine, table: str, door: int, times: int) -> None:
+        self.state, self.engine, self.table, self.door, self.times = state, engine, table, door, times
+        self.applied, self.done = 0, []
+        #: The rows, once the engine has them: the extension puts them here, as one tuple, or as words.
+        self.given: list[Any] = []
         self._was_undone = False
         self._before: dict[Row, int] | None = None
 
-    def begin(self, times: int) -> None:
-        """Take others."""
-        self.times, self._before, self._was_undone = times, None, False
-        if self.rows:
-            self.rows.clear()
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        if not self.given:
+            return ()
+        found = self.given[0] = self.engine.taken(self.door, self.given[0])
+        return found
 
     @property
     def events(self) -> list[RowEvent]:  # type: ignore[override]  # made when it is asked for
-        return [RowEvent(self.table, row, self.times) for rows in self.rows for row in rows]
+        return [RowEvent(self.table, row, self.times) for row in self.rows]
 
     @property
     def tables(self) -> Mapping[str, int]:
-        return {self.table: len(self.rows[0])} if self.rows else {}
+        return {self.table: len(self.rows)} if self.given else {}
 
     def run(self) -> None:
         """The engine has them already, unless they were undone."""
@@ -170,7 +194,7 @@ class TakenRows(RowJournal):
         self.is_running = False
 
     def _pairs(self) -> Run:
-        return Run(self.table, [(row, self.times) for rows in self.rows for row in rows])
+        return Run(self.table, [(row, self.times) for row in self.rows])
 
     def undo(self) -> None:
         """Run the opposite; where something was cut off, compute the maps anew from the rows as they were."""
@@ -192,9 +216,8 @@ class TakenRows(RowJournal):
     def _counted(self) -> dict[Row, int]:
         """How often the rows were there before they were taken."""
         before: dict[Row, int] = {}
-        for rows in self.rows:
-            for row in rows:
-                before[row] = before.get(row, self.engine.count(self.table, row)) - self.times
+        for row in self.rows:
+            before[row] = before.get(row, self.engine.count(self.table, row)) - self.times
         return before
 
 
@@ -210,10 +233,11 @@ def _short(
     """The door where nobody asks for the rows: what ``Core._run`` does, less all that is for those who do."""
     access, views, statements = database._access, state.views, state.statements_of(table)
     writing, lock, is_owned = access.writing, access.lock, access.writing._is_owned  # type: ignore[attr-defined]
-    journal, accept, may_tear = TakenRows(state, engine, table), engine.accept, bool(engine.program.deferred)
-    taken, changed, made = journal.rows, database._seen.changed, tuple.__new__
+    coming, going = TakenRows(state, engine, table, number, 1), TakenRows(state, engine, table, number, -1)
+    accept, may_tear, made = engine.accepting(number, table), bool(engine.program.deferred), tuple.__new__
 
-    def take(rows: list[Any], times: int) -> Refresh | None:
+    def take(rows: Any, times: int) -> Refresh | None:
+        journal = coming if times > 0 else going
         if is_owned() or not rows or (times < 0 and not may_go):
             return None
         began = perf_counter()
@@ -223,11 +247,9 @@ def _short(
                 return None
             if access.journal is not None or (may_tear and engine.is_torn):
                 return None
-            access.open = None
-            journal.begin(times)
-            access.journal = journal
+            access.open, access.journal, given = None, journal, journal.given
             try:
-                count = accept(number, table, rows, times, taken)
+                count = accept(number, rows, times, given)
                 if count is None:
                     access.journal = None
                     return None
@@ -235,15 +257,16 @@ def _short(
                 content = version, took, count, statements * count, {table: count}, _NOTHING, ()
                 refresh: Refresh = made(Refresh, content)
                 state.patience -= count
-                changed[table] = version
                 database.version, database._last_refresh, access.journal = version, refresh, None
             except UNDEFINED:
+                doors.clear()  # its journals are used up
                 database._recover(journal)
                 return None  # the long way says why
             except BaseException:
+                doors.clear()
                 database._cut_off(journal)
                 raise
-            taken.clear()
+            given.clear()
         if took >= SLOW or state.patience <= 0 or state.memory is not None:
             database._tell(refresh)
         return refresh
@@ -262,8 +285,9 @@ def _asked(
 ) -> Door:
     """The door where somebody asks for the rows, or for the state that they lead to."""
     access, views, may_tear = database._access, state.views, bool(engine.program.deferred)
+    accept = engine.accepting(number, table)
 
-    def take(rows: list[Any], times: int) -> Refresh | None:
+    def take(rows: Any, times: int) -> Refresh | None:
         if access.is_writing or not rows or (times < 0 and not may_go):
             return None
         began = perf_counter()
@@ -274,11 +298,10 @@ def _asked(
             if access.journal is not None or (may_tear and engine.is_torn):
                 return None
             access.open = None
-            journal = TakenRows(state, engine, table)
-            journal.begin(times)
+            journal = TakenRows(state, engine, table, number, times)
             access.journal = journal
             try:
-                if engine.accept(number, table, rows, times, journal.rows) is None:
+                if accept(number, rows, times, journal.given) is None:
                     access.journal = None
                     return None
             except UNDEFINED:

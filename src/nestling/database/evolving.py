@@ -38,6 +38,7 @@ from nestling.database.rows import Row, Shredder
 from nestling.database.texts import WIDTH, relation_types
 from nestling.database.verdict import judge
 from nestling.errors import UNDEFINED, QueryError
+from nestling.progress import PATIENCE, shown
 from nestling.transform.normalize import normalize
 from nestling.transform.pipeline import PASSES, run
 from nestling.values.bag import ZBag
@@ -183,9 +184,9 @@ class Evolving(Definer):
             raise QueryError(f"somebody hears of the changes of {old}", hint="cancel the subscriptions first")
         found = [replace(state.definitions[old], name=new)]
         types = relation_types(state.tables, {**state.definitions, new: found[0]})
-        for view in state.definitions.values():
-            if old in view.reads_views:
-                found.append(_over(view, lambda name: Relation(new, types[new]) if name == old else None))
+        for name in over_it(old, state.definitions):  # all of them: each is defined after what it reads
+            view = state.definitions[name]
+            found.append(_over(view, lambda name: Relation(new, types[new]) if name == old else None))
         self._evolve(Evolution(dict(state.tables), found, gone=[old]))
 
     def _rename_table(self, old: str, new: str) -> None:
@@ -254,15 +255,14 @@ class Evolving(Definer):
             file.redefine(new, self._gone(evolution, kinds), state)
 
         self._state.version = self.version
-        self._redefine(lambda: self._install(evolution, is_constraint), store)
+        with shown("changing definitions", PATIENCE):
+            self._redefine(lambda: self._install(evolution, is_constraint), store)
         state.looked_at, state.patience = 0, 0
         for name in evolution.gone:
             self._subscribers.forget(name)
 
     def _gone(self, evolution: Evolution, kinds: Mapping[str, str]) -> list[tuple[str, str]]:
-        """What a file forgets before it stores the rest: where names change, views are stored anew after them."""
-        if not evolution.gone:
-            return []
+        """What a file forgets before it stores the rest: views are stored anew, after all that they may read now."""
         names = [*evolution.gone, *(view.name for view in evolution.views if view.name in kinds)]
         return [(kinds.get(name, "table"), name) for name in dict.fromkeys(names)]
 

@@ -16,11 +16,12 @@ from nestling.database.backups import Backups
 from nestling.database.definitions import HIDDEN
 from nestling.database.export import as_record
 from nestling.database.feed import FEED_COLUMNS, SIGNS
-from nestling.database.files import file_argument, format_of, mode_argument, parts_of, read_file, write_file
+from nestling.database.files import format_of, mode_argument, parts_of, read_file, write_file
 from nestling.database.in_order import in_order
 from nestling.database.refresh import Refresh
 from nestling.errors import QueryError, StoreError
 from nestling.frontend.schema import copies, named_row, python_values, row_value
+from nestling.storage.lake.folder import scheme_of
 from nestling.values.bag import ZBag
 
 #: The columns that a file of changes has beside those of the rows.
@@ -40,9 +41,20 @@ class Exporting(Backups):
         wanted = getattr(name, "name", name)
         arguments.name_argument(wanted, "view")
         if mode_argument(mode) == "changes":
-            return self._export_changes(wanted, arguments.path_argument(path))
-        where, _ = file_argument(path)
+            return self._export_changes(wanted, self._file_place(path))
+        where = self._file_place(path)
+        format_of(where)
         return self._export_rows(wanted, where)
+
+    def _file_place(self, path: Any) -> Any:
+        """Where files of other programs are: on this machine."""
+        where = arguments.path_argument(path)
+        if scheme := scheme_of(str(path)):
+            raise StoreError(
+                f"{str(path)!r} is in {scheme}:, and this database writes and reads files of this machine only",
+                hint="a database on Spark does: Database(spark=spark, path=…)",
+            )
+        return where
 
     def load(self, table: Any, path: str | Path, *, mode: str = "snapshot") -> Refresh:
         """Insert the rows of a file of Parquet or JSON lines, or of all files in a folder; or with ``mode="changes"``,
@@ -50,7 +62,7 @@ class Exporting(Backups):
         wanted = getattr(table, "name", table)
         arguments.name_argument(wanted, "table")
         is_feed = mode_argument(mode) == "changes"
-        return self._load_rows(self._state.table(wanted).name, arguments.path_argument(path), is_feed)
+        return self._load_rows(self._state.table(wanted).name, self._file_place(path), is_feed)
 
     def _export_rows(self, name: str, path: Path) -> int:
         record, bag, orders = self._exported(name)

@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nestling.calculus.types import Record
-from nestling.database import arguments
 from nestling.database.export import to_arrow
 from nestling.database.jsonl import from_json, read_lines, write_rows
 from nestling.errors import NestlingError, QueryError, StoreError, shown
@@ -29,18 +28,13 @@ def mode_argument(mode: object) -> str:
     raise QueryError(f"mode is not {shown(mode)}", hint='mode="snapshot" or mode="changes"')
 
 
-def file_argument(path: object) -> tuple[Path, str]:
-    """A file of rows, and its format."""
-    where = arguments.path_argument(path)
-    return where, format_of(where)
-
-
-def format_of(path: Path) -> str:
-    """The format of a file, by its name."""
-    found = FORMATS.get(path.suffix.lower())
+def format_of(path: Path | str) -> str:
+    """The format of a file, by its name; it may be an address."""
+    name = PurePosixPath(path)
+    found = FORMATS.get(name.suffix.lower())
     if found is None:
         raise StoreError(
-            f"{path.name} does not say what it holds",
+            f"{name.name} does not say what it holds",
             hint=f"call it …{', …'.join(FORMATS)}, as what it is to be",
         )
     return found

@@ -16,6 +16,7 @@ from nestling.database.rows import Row, RowEvent
 from nestling.engine.runs import Run, goes, replaces, runs
 from nestling.errors import UNDEFINED, ChangeError, brief
 from nestling.program.statements import TableDecl
+from nestling.progress import say
 from nestling.values.label import Label
 
 
@@ -98,6 +99,7 @@ class RowJournal:
             self.undo()
             self.is_running = True
         for run in runs(self.events[self.applied :] if self.applied else self.events, tables):
+            say(f"{len(run.pairs):,} rows of {run.table}, and the views")
             self._step(run)
         self.applied = len(self.events)
         self.is_running = False

@@ -181,7 +181,7 @@ class RowState:
             chosen: Policy = OnRead(compiled.reason, compiled.code)
         else:
             chosen = OnRead(NOTHING_KEPT, KNOB) if decision is None else policy(view, decision)
-        found = ViewState(view, chosen, constraint, decision, undefined, compiled.guard)
+        found = ViewState(view, chosen, constraint, decision, undefined, compiled.guard, compiled.plain)
         self.views = self.views.having(found)
 
     def left_for(self, name: str) -> int | None:
@@ -254,7 +254,8 @@ class RowState:
         self.views = self.views.running(name, made)
 
     def committed(self, events: Sequence[RowEvent]) -> None:
-        """Tell the views that are refreshed later."""
+        """Tell the views that are refreshed later; drafts are kept while nothing but definitions come."""
+        self.compiled.forget()
         for view in self.views.engines:
             assert isinstance(view, LazyView)
             view.note(events)
@@ -263,7 +264,6 @@ class RowState:
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
         self.engine = self.engines.empty(self.compiled.of(self.declarations(), self.views))
-        self.compiled.end()
         self._statements = {}
 
     def drop_view(self, name: str) -> None:
@@ -309,7 +309,6 @@ class RowState:
         self.engine = self.engines.filled(
             self.compiled.of(self.declarations(), self.views), vars(self).get("engine", self._behind)
         )
-        self.compiled.end()
         self._statements = {}
 
     def events(self) -> Iterable[RowEvent]:

@@ -34,6 +34,7 @@ from nestling.database.statements import check_statement
 from nestling.database.table_in import TableIn
 from nestling.errors import ChangeError
 from nestling.frontend.schema import multiplicity, python_value, row_value
+from nestling.progress import told
 from nestling.values.bag import EMPTY, ZBag
 
 P = ParamSpec("P")
@@ -145,7 +146,9 @@ class Transaction(Changing):
     def _values(self, table: TableDef, rows: Iterable[Any]) -> list[tuple[Row, int]]:
         """Rows as they are stored, once each."""
         is_plain, record, links = table.is_plain, table.record, self.objects.links.get(table.name)
-        return [(row if is_plain(row) else row_value(record, row, links), 1) for row in rows]
+        return [
+            (row if is_plain(row) else row_value(record, row, links), 1) for row in told(rows, "rows read")
+        ]
 
     def _rows_where(self, table: TableDef, where: Any) -> list[tuple[Row, int]]:
         found = self.state.selected(table.name, where, bool(self.events))
@@ -219,7 +222,7 @@ class Transaction(Changing):
         is_plain, record, links = table.is_plain, table.record, self.objects.links.get(table.name)
         kept: set[Row] = set()
         come: list[tuple[Row, int]] = []
-        for row in arguments.rows_argument(rows, record):
+        for row in told(arguments.rows_argument(rows, record), "rows compared"):
             text = digest(row)
             key = None if text is None else known.by_digest.get(text)
             if key is None or key in kept:

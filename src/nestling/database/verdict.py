@@ -36,7 +36,7 @@ COMPARE_COLUMNS = "compare columns of the inner rows, not inner collections as a
 def verdict(view: ViewState) -> Verdict:
     """What may be said of ``view``: by what it is made of, and by how it is kept."""
     on_read = view.on_read
-    return verdict_of(classified(view.definition.query), on_read.reason if on_read else "")
+    return verdict_of(classified(view.definition.query, view.plain), on_read.reason if on_read else "")
 
 
 def judge(view: ViewState, strict: bool | None) -> None:
@@ -94,7 +94,7 @@ def _instead(on_read: OnRead) -> str:
 
 def _obstacle(view: ViewState) -> Construct | None:
     """The construct that stands in the way: the first that costs too much, else the first that is not linear."""
-    found = classified(view.definition.query)
+    found = classified(view.definition.query, view.plain)
     return next(iter((*found.obstacles, *found.beyond_theorem)), None)
 
 

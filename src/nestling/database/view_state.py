@@ -94,6 +94,8 @@ class ViewState:
     #: Where the view need not have a value: the query that says where it has none, and its flat form.
     undefined: Expr | None = None
     guard: FlatView | None = None
+    #: Its normal form, where nothing had to be made total in it.
+    plain: Expr | None = None
     #: Of a view that somebody watches: the levels that are logged; none of one whose answers are compared.
     levels: WatchedLevels | None = None
     #: The last answer, of those.

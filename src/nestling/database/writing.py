@@ -8,6 +8,7 @@ from typing import Any
 from nestling.database import arguments
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.definitions import TableDef
+from nestling.database.door import all_alike, taken
 from nestling.database.evolving import Evolving
 from nestling.database.fed import ONCE, once_argument
 from nestling.database.merging import Merging
@@ -15,6 +16,7 @@ from nestling.database.refresh import Refresh
 from nestling.database.seen import MANY, SeenRows, is_followed, note_all
 from nestling.database.single import COMING, GOING, KEY
 from nestling.database.transaction import Transaction
+from nestling.progress import loading
 from nestling.values.bag import ZBag
 
 
@@ -23,8 +25,8 @@ class Writing(Evolving):
 
     def insert(self, table: str, rows: Iterable[object]) -> Refresh:
         """Add rows: dicts, tuples, dataclasses."""
-        if type(rows) is list and (door := self._door(table)) is not None:
-            done = door(rows, 1)
+        if type(table) is str and (door := self._doors.get(table) or self._doors.at(table)) is not None:
+            done = door(rows, 1) if type(rows) is list else taken(door, rows, 1)
             if done is not None:
                 return done
         if type(rows) is list and len(rows) == 1:
@@ -34,8 +36,10 @@ class Writing(Evolving):
         if type(rows) is list and len(rows) >= MANY and not self._state.engine.is_remote:
             definition = self._state.table(table)
             if is_followed(definition):
-                return self._seeing(table, rows, self._insert_seen)
-        return self._changed(lambda change: change.insert(table, rows))
+                with loading(f"loading {table}", rows):
+                    return self._seeing(table, rows, self._insert_seen)
+        with loading(f"loading {table}", rows):
+            return self._changed(lambda change: change.insert(table, rows))
 
     def delete(
         self, table: str, rows: Any = NOT_GIVEN, *, where: Any = None, key: Any = NOT_GIVEN
@@ -45,10 +49,10 @@ class Writing(Evolving):
         if (
             where is None
             and key is NOT_GIVEN
-            and type(rows) is list
-            and (door := self._door(table)) is not None
+            and type(table) is str
+            and (door := self._doors.get(table) or self._doors.at(table)) is not None
         ):
-            done = door(rows, -1)
+            done = taken(door, rows, -1)
             if done is not None:
                 return done
         if where is None and rows is NOT_GIVEN:
@@ -70,7 +74,8 @@ class Writing(Evolving):
 
     def upsert(self, table: str, rows: Iterable[object]) -> Refresh:
         """Add rows, each in the place of the one that has its key, if there is one: it becomes this row."""
-        return self._changed(lambda change: change.upsert(table, rows))
+        with loading(f"loading {table}", rows):
+            return self._changed(lambda change: change.upsert(table, rows))
 
     def merge(
         self,
@@ -95,7 +100,8 @@ class Writing(Evolving):
             merging = Merging(definition, rows, delete_when, sequence_by, links)
             if merging.memory is not None:
                 self._remember(merging.memory)
-            done = self._changed(lambda change: change._merged(merging))
+            with loading(f"merging {table}", rows):
+                done = self._changed(lambda change: change._merged(merging))
         if not is_nested:
             self._tell(done)
         return done
@@ -116,6 +122,10 @@ class Writing(Evolving):
             return self._apply_batch(changes, once_argument(once))
         if type(changes) is dict and len(changes) == 1:
             ((table, rows),) = changes.items()
+            if type(table) is str and (door := self._doors.get(table) or self._doors.at(table)) is not None:
+                done = all_alike(door, rows)
+                if done is not None:
+                    return done
             if isinstance(rows, dict | ZBag) and len(rows) == 1:
                 ((row, times),) = rows.items()
                 if type(times) is int and times in (1, -1):
@@ -123,7 +133,8 @@ class Writing(Evolving):
                     if done is not None:
                         return done
         given = arguments.changes_argument(changes, self._state.tables)
-        return self._changed(lambda change: change.apply(given))
+        with loading("applying changes", *given.values()):
+            return self._changed(lambda change: change.apply(given))
 
     def _apply_batch(self, changes: Mapping[str, Any], once: tuple[str, int]) -> Refresh:
         given = arguments.changes_argument(changes, self._state.tables)
@@ -133,9 +144,10 @@ class Writing(Evolving):
     def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
         definition = self._state.table(table)
-        if not is_followed(definition) or self._state.engine.is_remote:
-            return self._changed(lambda change: change.sync(table, snapshot))
-        return self._seeing(table, snapshot, self._sync_seen)
+        with loading(f"syncing {table}", snapshot):
+            if not is_followed(definition) or self._state.engine.is_remote:
+                return self._changed(lambda change: change.sync(table, snapshot))
+            return self._seeing(table, snapshot, self._sync_seen)
 
     def _seeing(
         self,

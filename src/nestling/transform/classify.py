@@ -9,15 +9,16 @@ they name; the rest is reported with the construct that stands in the way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import assert_never
+from typing import Any, assert_never
 
 from nestling.calculus.show import brief
 from nestling.calculus.terms import (
     BagVar,
     Call,
     CountWise,
+    DictInput,
     Empty,
     Expr,
     Field,
@@ -39,7 +40,7 @@ from nestling.calculus.terms import (
     Union,
     Var,
 )
-from nestling.calculus.traverse import free_vars, is_input_dependent, is_term, scopes, walk
+from nestling.calculus.traverse import children, free_vars, is_term, relations, scopes, walk
 from nestling.calculus.types import Bag, bag_levels, is_base
 from nestling.calculus.typing import element_type, term_type
 from nestling.errors import Span
@@ -89,8 +90,13 @@ class Construct:
     """One construct of a query and its class."""
 
     class_: Class
-    text: str
+    term: Expr
     at: Span | None = None
+
+    @property
+    def text(self) -> str:
+        """The construct in a line."""
+        return brief(self.term, 60)
 
     def show(self) -> str:
         return f"{self.class_.code:8} {self.text}\n         {self.class_.cost}: {self.class_.reason}"
@@ -126,11 +132,47 @@ class Classification:
 
 def classify(expr: Expr) -> Classification:
     """The classes of the constructs of ``expr``, a normal form whose types carry their flags."""
-    return Classification(tuple(_constructs(expr, {}, None)))
+    return Classification(tuple(_constructs(expr, Outer({}), None)))
 
 
-#: Loop variables in scope that range over the input.
-Outer = Mapping[str, Var]
+@dataclass(frozen=True)
+class Known:
+    """What is known of the terms of a query, wherever they stand: by identity, since a query is long and goes deep."""
+
+    _inputs: dict[int, bool] = field(default_factory=dict)
+    _bags: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    def reads_input(self, node: Any) -> bool:
+        """Whether a relation is read in ``node``."""
+        if id(node) not in self._inputs:
+            own = isinstance(node, Relation | DictInput) and bool(relations(node))
+            self._inputs[id(node)] = own or any(map(self.reads_input, children(node)))
+        return self._inputs[id(node)]
+
+    def bags(self, node: Any) -> frozenset[str]:
+        """The variables of which ``node`` reads a bag: one that they are, or one in their fields."""
+        if id(node) not in self._bags:
+            own = isinstance(node, Var | Field) and isinstance(term_type(node), Bag)
+            inner = [self.bags(child) for child in children(node)]
+            self._bags[id(node)] = frozenset(free_vars(node) if own else ()).union(*inner)
+        return self._bags[id(node)]
+
+
+@dataclass(frozen=True)
+class Outer:
+    """The loop variables in scope that range over the input."""
+
+    vars: Mapping[str, Var]
+    known: Known = field(default_factory=Known)
+
+    def __bool__(self) -> bool:
+        return bool(self.vars)
+
+    def keys(self) -> Set[str]:
+        return self.vars.keys()
+
+    def having(self, var: Var) -> Outer:
+        return Outer({**self.vars, var.name: var}, self.known)
 
 
 def _constructs(expr: Expr, outer: Outer, around: Span | None) -> Iterator[Construct]:
@@ -138,10 +180,10 @@ def _constructs(expr: Expr, outer: Outer, around: Span | None) -> Iterator[Const
     at = _place(expr) or around
     if _reads(expr, outer):
         for class_ in _classes(expr, outer):
-            yield Construct(class_, brief(expr, 60), at)
+            yield Construct(class_, expr, at)
     for child, names in scopes(expr):
         if not is_term(child):
-            yield from _constructs(child, {**outer, **_looped(expr, names, outer)}, at)
+            yield from _constructs(child, _inside(expr, names, outer), at)
 
 
 def _place(expr: Expr) -> Span | None:
@@ -149,23 +191,19 @@ def _place(expr: Expr) -> Span | None:
     return expr.var.at if isinstance(expr, For | Fold) else None
 
 
-def _looped(expr: Expr, names: frozenset[str], outer: Outer) -> Outer:
+def _inside(expr: Expr, names: frozenset[str], outer: Outer) -> Outer:
     match expr:
         case For(var, source, _) if var.name in names and _reads(source, outer):
-            return {var.name: var}
-    return {}
+            return outer.having(var)
+    return outer
 
 
 def _reads(expr: Expr, outer: Outer) -> bool:
     """Whether ``expr`` changes with the input: it reads a relation, or an inner bag of an input's row."""
     return (
-        is_input_dependent(expr)
+        outer.known.reads_input(expr)
+        or not outer.keys().isdisjoint(outer.known.bags(expr))
         or (_compares_shredded(expr) and not outer.keys().isdisjoint(free_vars(expr)))
-        or any(
-            isinstance(term_type(node), Bag) and not outer.keys().isdisjoint(free_vars(node))
-            for node in walk(expr)
-            if isinstance(node, Var | Field)
-        )
     )
 
 
@@ -178,7 +216,7 @@ def _compares_shredded(expr: Expr) -> bool:
 
 def _changes_in_place(body: Expr, outer: Outer) -> bool:
     """Whether an inner bag changes while its row stays: it reads a relation, or a shredded bag of the row."""
-    return is_input_dependent(body) or any(
+    return outer.known.reads_input(body) or any(
         element_type(node.body) != Bag(element_type(node), opaque=True)
         and not outer.keys().isdisjoint(free_vars(node))
         for node in walk(body)
@@ -223,7 +261,7 @@ def _classes(expr: Expr, outer: Outer) -> list[Class]:
 
 def _of_for(expr: For, outer: Outer) -> Class:
     """A loop inside a loop over the input is a join; what relates the two decides how dear it is."""
-    if not outer or not is_input_dependent(expr.source):
+    if not outer or not outer.known.reads_input(expr.source):
         return Class.LIN
     tests = [test for test in _conditions(expr.body) if _relates(test, {expr.var.name}, outer.keys())]
     if tests and not any(_binds(test, {expr.var.name}, outer.keys()) for test in tests):

@@ -83,7 +83,8 @@ class Compiled:
     """All that is known of a query before it runs.
 
     ``undefined`` has a row wherever ``query`` has no value; ``guard`` is its flat form, where that can be maintained.
-    Where there is no ``program``, ``reason`` says why, and ``code`` in a word.
+    Where there is no ``program``, ``reason`` says why, and ``code`` in a word. ``plain``: the normal form of
+    ``query`` as it was written, if nothing had to be made total in it: ``normal`` then.
     """
 
     query: Expr
@@ -94,6 +95,7 @@ class Compiled:
     program: Program | None = None
     reason: str = ""
     code: str = ""
+    plain: Expr | None = None
 
     @property
     def may_have_no_value(self) -> bool:
@@ -102,7 +104,7 @@ class Compiled:
     @property
     def verdict(self) -> Verdict:
         """Whether it is maintained within its stated cost."""
-        return verdict_of(classified(self.query), self.reason)
+        return verdict_of(classified(self.query, self.plain), self.reason)
 
 
 def ignore(step: str, result: object) -> None:
@@ -116,7 +118,14 @@ def compile_view(
 
     Without a ``plan`` nothing is stored of the query.
     """
-    normal = run(query, target.passes, observe)
+    made = dict[str, Made]()
+
+    def note(step: str, result: Made) -> None:
+        made[step] = result
+        observe(step, result)
+
+    normal = run(query, target.passes, note)
+    plain = normal if made.get("total", query) is query else None
     flat, program, reason, code = None, None, "", ""
     try:
         if plan is not None:
@@ -127,12 +136,15 @@ def compile_view(
     absent = undefined(query)
     check(absent)
     guard = None if isinstance(absent, Empty) else _guard(absent, target, plan_guard)
-    return Compiled(query, normal, absent, flat, guard, program, reason, code)
+    return Compiled(query, normal, absent, flat, guard, program, reason, code, plain)
 
 
-def classified(query: Expr) -> Classification:
-    """What each construct of ``query`` costs to maintain, as it is compiled: all inner bags shredded."""
-    return classify(run(query, PASSES))
+def classified(query: Expr, plain: Expr | None = None) -> Classification:
+    """What each construct of ``query`` costs to maintain, as it is compiled: all inner bags shredded.
+
+    ``plain``: its normal form, where that is known.
+    """
+    return classify(run(query, PASSES) if plain is None else plain)
 
 
 def verdict_of(found: Classification, reason: str) -> Verdict:

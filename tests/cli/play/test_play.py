@@ -225,3 +225,37 @@ def test_the_page_in_a_browser(server, tmp_path: Path):
         assert browser.errors == [error for error in browser.errors if "422" in error]  # the refused view
     finally:
         browser.close()
+
+
+def test_elements_at_any_depth(server):
+    ask(server, "open", {"name": "objects"})
+    db = server.stage._database
+    page = [{"at": int}]
+    books = [{"no": int, "pages": page, "marks": list[int]}]
+    table = db.table("shelves", {"id": int, "books": books}, key="id")
+    table.insert([(1, [(7, [(1,)], [5]), (8, [], [])])])
+    inside = [{"bag": "books", "element": {"no": 7, "pages": [{"at": 1}], "marks": [5]}}]
+    change = {"table": "shelves", "key": 1, "inside": inside}
+    ask(server, "change", {**change, "what": "insert element", "bag": "pages", "element": {"at": 2}})
+    ask(server, "change", {**change, "what": "delete element", "bag": "marks", "element": 5})
+    assert table[1].books == [(7, [(1,), (2,)], []), (8, [], [])]
+    for wrong in (
+        {"inside": 5},
+        {"inside": [5]},
+        {"inside": [{"bag": "__class__", "element": {}}]},
+        {"inside": [{"bag": "books", "element": 5}]},
+        {"inside": [{"bag": "books", "element": {"no": 9}}]},
+        {"bag": "__class__"},
+        {"bag": "no"},
+    ):
+        body = {**change, "what": "insert element", "bag": "pages", "element": {"at": 2}, **wrong}
+        assert send(server, f"/{server.token}/change", body)[0] == 422
+    assert table[1].books == [(7, [(1,), (2,)], []), (8, [], [])]
+
+
+def test_an_xquery_view_is_explained_with_pictures(server):
+    state = ask(server, "open", {"name": "auction"})
+    text = next(each for each in state["texts"] if each["language"] == "xquery")
+    found = ask(server, "view", {"text": text["text"], "language": "xquery"})["explained"]
+    assert "<svg" in found and "construct by construct" in found
+    assert "§" not in found

@@ -15,7 +15,7 @@ from typing import Any
 import nestling as nl
 from nestling.engine.spark import limits
 from tests.engines.spark.mounted import mounted
-from tests.engines.spark.session import SETTINGS
+from tests.engines.spark.session import CLUSTER, EXECUTORS, SETTINGS
 from tests.engines.suite.cases import CASES
 from tests.engines.suite.test_engines import alike
 
@@ -30,13 +30,8 @@ def cluster_session(**more: str) -> Any:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master("local-cluster[2,1,768]")
-    settings = {
-        **SETTINGS,
-        "spark.executor.memory": "768m",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    }
-    for name, value in {**settings, **more}.items():
+    builder = SparkSession.builder.master(CLUSTER)
+    for name, value in {**SETTINGS, **EXECUTORS, **more}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 

@@ -8,7 +8,6 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -24,6 +23,7 @@ from tests.frontends.dataframe.test_programs import CATALOG, computed, meaning
 from tests.frontends.sql.worlds import TABLES, World
 
 README = Path(__file__).parents[3] / "README.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "spark.md"
 
 #: Programs of DataFrames that a client's plan does not say enough of.
 REFUSED_PROGRAMS: frozenset[str] = frozenset()
@@ -149,36 +149,34 @@ class Checks:
 
     # -- what is refused
 
-    def refused(self, work: Callable[[Any], object], *words: str) -> None:
-        db = self.shop()
-        try:
-            work(db)
-        except QueryError as error:
-            assert all(word in str(error) for word in words), str(error)
-            assert "hint" in str(error), str(error)
-        else:
-            raise AssertionError("taken")
-        finally:
-            db.close()
+    def the_table_of_the_guide(self) -> None:
+        """Each line of it works, or is refused with what to write instead."""
+        from pyspark.sql import functions as F
+
+        db, rows = self.shop(), guide_rows()
+        db.publish()
+        for code, works in rows:
+            names = {"db": db, "spark": self.spark, "F": F, "folder": str(self.folder)}
+            try:
+                exec(compile(code, "the guide", "exec"), names)
+            except QueryError as error:
+                assert not works, f"{code}: {error}"
+                assert "hint: " in str(error), code
+            else:
+                assert works, f"taken: {code}"
+        assert {works for _, works in rows} == {True, False}
+        db.close()
 
     def a_name_of_another_table_is_refused(self) -> None:
-        other = self.spark.newSession()
+        other, db = self.spark.newSession(), self.shop()
         other.sql("CREATE TEMPORARY VIEW orders AS SELECT 1 AS id")
-        self.refused(lambda db: db.view("v", other.sql("SELECT id FROM orders")), "orders", "publish")
-
-    def rows_of_no_table_are_refused(self) -> None:
-        self.refused(lambda db: db.view("v", self.spark.range(3)), "range", "SELECT")
-
-    def a_python_function_in_a_frame_is_refused(self) -> None:
-        from pyspark.sql.functions import udf
-
-        self.refused(
-            lambda db: db.view("v", db.table("orders").df().select(udf(lambda n: n, "int")("id"))), "SELECT"
-        )
-
-    def a_stream_is_refused(self) -> None:
-        rows = self.spark.readStream.schema("id INT, customer STRING").json(str(self.folder))
-        self.refused(lambda db: db.stream({"orders": rows}), "Spark Connect", "once=")
+        try:
+            db.view("v", other.sql("SELECT id FROM orders"))
+        except QueryError as error:
+            assert "publish" in str(error)
+        else:
+            raise AssertionError("taken")
+        db.close()
 
     def a_session_without_ansi_mode_is_refused(self) -> None:
         session = self.spark.newSession()
@@ -192,6 +190,12 @@ class Checks:
         else:
             raise AssertionError("taken")
         db.close()
+
+
+def guide_rows() -> list[tuple[str, bool]]:
+    """The lines of the guide's table: code, and whether it works."""
+    found = re.findall(r"^\| `(.+?)` \| (works|refused) \|", GUIDE.read_text("utf-8"), re.MULTILINE)
+    return [(code, word == "works") for code, word in found]
 
 
 def run_programs(spark: Any) -> None:
@@ -222,7 +226,7 @@ def say(name: str, told: str) -> None:
 
 CHECKS = [
     name for name, found in vars(Checks).items()
-    if not name.startswith("_") and callable(found) and name not in ("opened", "shop", "refused")
+    if not name.startswith("_") and callable(found) and name not in ("opened", "shop")
 ]  # fmt: skip
 
 

@@ -25,6 +25,12 @@ SETTINGS = {
 }
 
 
+#: Where the shared session runs, if not in this process: the tests of Spark then have their lakes behind ``viewfs:``.
+MASTER = "NESTLING_TEST_MASTER"
+CLUSTER = "local-cluster[2,1,768]"
+EXECUTORS = {"spark.executor.memory": "768m", "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+
+
 def missing() -> str:
     """Why there can be no session; empty if there can be one."""
     if find_spec("pyspark") is None or find_spec("pyarrow") is None:
@@ -37,7 +43,8 @@ def session() -> Any:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # functions of rows run beside Spark
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in SETTINGS.items():
+    master = os.environ.get(MASTER, "local[2]")
+    builder = SparkSession.builder.master(master)
+    for name, value in (SETTINGS | (EXECUTORS if master != "local[2]" else {})).items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -67,6 +67,7 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
                     ("Q DDD hh",)],
     **{name: [(1_000_000,), (3_600_000_000,), (7 * 86_400_000_000,)] for name in ("tumbled", "tumbled_end")},
     "get_json_object": [("$.a",), ("$[0].b",), ("$",), ("$['a'].b[1]",)],
+    **{f"json_{name}": [("a",), ("b",)] for name in ("field", "int", "float", "bool")},
     "truncate": [(unit,) for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "era")],
     "like": [
         ("%", "!"), ("", "!"), ("_b%", ""), ("x!%!__", "!"), ("%\\_y", "\\"), ("é_é", "!"), ("%a%b%", "%"[:0]),

@@ -116,3 +116,43 @@ def test_what_is_refused_stops_the_stream(spark, tmp_path):
     with pytest.raises(QueryError, match="no table 'N'"):
         db.stream({"N": movies["M"]})
     db.close()
+
+
+def test_other_tables_are_refused_before_the_start(spark, tmp_path):
+    """one more, or another; in another order they are the same stream"""
+    db = opened(spark, tmp_path)
+    movies, orders = (
+        source(spark, tmp_path / name, s) for name, s in (("movies", MOVIES), ("orders", ORDERS))
+    )
+    arrive(tmp_path / "movies", "1", [{"name": "Rush", "gen": "Action"}])
+    db.stream({"M": movies}, trigger={"availableNow": True}).awaitTermination()
+    with pytest.raises(
+        QueryError, match=r"began with M, and is to go on with M, orders.*\nhint: .*second stream"
+    ):
+        db.stream({"M": movies, "orders": orders})
+    (tmp_path / "lake" / "streams" / "stream" / "nestling-tables").unlink()
+    with pytest.raises(QueryError, match="began with 1 tables"):
+        db.stream({"M": movies, "orders": orders})
+    db.stream({"M": movies, "orders": orders}, name="both", trigger={"availableNow": True}).stop()
+
+    arrive(tmp_path / "films", "1", [{"name": "Ali", "gen": "Drama"}])
+    films = source(spark, tmp_path / "films", MOVIES)
+    db.stream({"orders": orders, "M": films}, name="two", trigger={"availableNow": True}).awaitTermination()
+    arrive(tmp_path / "films", "2", [{"name": "Heat", "gen": "Crime"}])
+    db.stream({"M": films, "orders": orders}, name="two", trigger={"availableNow": True}).awaitTermination()
+    assert sorted(row.name for row in db.table("M")) == ["Ali", "Heat", "Rush"]
+    db.close()
+
+
+def test_a_checkpoint_of_another_stream_is_refused_before_the_start(spark, tmp_path):
+    """of another name, or of a database that was begun anew"""
+    db = opened(spark, tmp_path)
+    movies = {"M": source(spark, tmp_path / "movies", MOVIES)}
+    arrive(tmp_path / "movies", "1", [{"name": "Rush", "gen": "Action"}])
+    db.stream(movies, checkpoint=tmp_path / "place", trigger={"availableNow": True}).awaitTermination()
+    with pytest.raises(QueryError, match=r"another stream's.*\nhint: .*of its own"):
+        db.stream(movies, name="other", checkpoint=tmp_path / "place")
+    with pytest.raises(ChangeError, match="was fed from another checkpoint"):
+        db.stream(movies)
+    assert db.version == 1
+    db.close()

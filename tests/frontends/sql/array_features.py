@@ -83,3 +83,31 @@ CONTENT: dict[str, Texts] = {
 
 #: Features whose answers have arrays that are bags.
 BAGS = ("list_sets",)
+
+_TEXT = """concat('{"a": ', coalesce(CAST(a AS STRING), 'null'), ', "b": "', coalesce(c, ''), '", "s": {"x": ', coalesce(b, 0), '.50, "y": [1, true]}}')"""
+
+#: JSON as values, over ``r``.
+JSON: dict[str, Texts] = {
+    "json_from": (f"SELECT from_json({_TEXT}, 'a INT, b STRING, s STRUCT<x: DOUBLE, y: STRING>') AS j FROM r", ""),
+    "json_from_fields": (f"SELECT from_json({_TEXT}, 'STRUCT<a: BIGINT, b: STRING>').a AS x, from_json({_TEXT}, 's STRING, b DOUBLE, a TINYINT') AS y FROM r", ""),
+    "json_from_other": ("SELECT from_json(c, 'a INT') AS x, from_json(c, 'a INT') IS NULL AS y, from_json('{\"a\": true, \"d\": 1.5}', 'a BOOLEAN, d DOUBLE, e STRING') AS z FROM r", ""),
+    "json_from_group": (f"SELECT from_json({_TEXT}, 'a INT').a AS g, count(*) AS n, sum(b) AS s FROM r GROUP BY from_json({_TEXT}, 'a INT').a", ""),
+    "json_tuple": (f"SELECT b, x, y, z FROM r LATERAL VIEW json_tuple({_TEXT}, 'a', 's', 'no') t AS x, y, z", ""),
+    "json_tuple_selected": (f"SELECT b, json_tuple({_TEXT}, 'a', 'b') FROM r", ""),
+    "json_to": ("SELECT to_json(struct(a, b AS x, c)) AS j, to_json(named_struct('q', c, 'n', struct(a))) AS k FROM r", ""),
+    "json_to_written": ("SELECT to_json(struct('a\"b' AS q, 1.50 AS d, 2.5D AS f, true AS t, DATE '2024-02-29' AS e, a)) AS j FROM r", ""),
+}  # fmt: skip
+
+#: The same of arrays in order, over ``l``.
+JSON_OF_LISTS: dict[str, Texts] = {
+    "list_to_json": ("SELECT id, to_json(tags) AS a, to_json(items) AS b, to_json(struct(id, nums, grid)) AS c FROM l", ""),
+}  # fmt: skip
+
+#: Joins in parentheses, and rows of an array beside a row that has none.
+JOINS: dict[str, Texts] = {
+    "join_parenthesised": ("SELECT x.a, y.b, z.c FROM r x LEFT JOIN (r y JOIN r z ON y.a = z.b) ON x.b = y.a", "SELECT x.a, y.b, z.c FROM r x LEFT JOIN (r y JOIN r z ON y.a = z.b) ON x.b = y.a"),
+    "join_parenthesised_first": ("SELECT * FROM (r x JOIN r y ON x.a = y.b) JOIN r z ON z.a = x.b", "SELECT * FROM (r x JOIN r y ON x.a = y.b) JOIN r z ON z.a = x.b"),
+}  # fmt: skip
+LATERAL: dict[str, Texts] = {
+    "join_lateral_array": ("SELECT l.id, e.x FROM l LEFT JOIN LATERAL explode(l.tags) AS e(x) ON true", "", "SELECT id, x FROM l LATERAL VIEW OUTER explode(tags) e AS x"),
+}  # fmt: skip

@@ -59,8 +59,10 @@ def arrow(type_: Any, value: Any) -> Any:
 
 
 def exact(value: Any, in_order: bool = False) -> Any:
-    """A value that compares equal to what is the same for a user of Spark: a decimal is no double, nor an int. Arrays are
-    bags, unless they are read ``in_order``."""
+    """A value that compares equal to what is the same for a user of Spark: a decimal is no double, nor an int.
+
+    Arrays are bags, unless they are read ``in_order``.
+    """
     match value:
         case float() if isnan(value):
             return ("double", "NaN")

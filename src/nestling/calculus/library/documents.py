@@ -10,6 +10,7 @@ from typing import Any
 
 from nestling.calculus.library.entry import LibraryEntry, entry
 from nestling.calculus.standard import double_text
+from nestling.values.nan import NAN
 
 
 class _Whole(str):
@@ -25,6 +26,9 @@ def read(text: str) -> Any:
 
 def _refuse(word: str) -> None:
     raise ValueError(f"{word} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_int=_Whole, parse_constant=_refuse)
 
 
 @lru_cache(1024)
@@ -87,7 +91,78 @@ def length(text: str) -> int | None:
     return len(found) if isinstance(found, list) else None
 
 
+def _field(text: str, name: str) -> Any:
+    """The value of a field of an object; None where there is none."""
+    try:
+        found, _ = _DECODER.raw_decode(
+            text.lstrip(" \t\r\n")
+        )  # what stands behind the object is not looked at
+    except (ValueError, RecursionError):
+        return None
+    return found.get(name) if isinstance(found, dict) else None
+
+
+def field_text(text: str, name: str) -> str | None:
+    """A field as a text: what is no text as JSON."""
+    found = _field(text, name)
+    if isinstance(found, _Whole) and found == "-0":
+        return "0"
+    return None if found is None else str(found) if isinstance(found, str) else written(found)
+
+
+def field_int(text: str, name: str) -> int | None:
+    """A field that is a whole number of 64 bits."""
+    found = _field(text, name)
+    if not isinstance(found, _Whole) or len(found) > MOST_DIGITS or not -(1 << 63) <= int(found) < 1 << 63:
+        return None
+    return int(found)
+
+
+def field_float(text: str, name: str) -> float | None:
+    """A field that is a number, or a word for one that is none."""
+    found = _field(text, name)
+    if isinstance(found, str) and not isinstance(found, _Whole):
+        return _NO_NUMBERS.get(found)
+    return float(found) if isinstance(found, _Whole | float) else None
+
+
+def field_bool(text: str, name: str) -> bool | None:
+    """A field that is true or false."""
+    found = _field(text, name)
+    return found if isinstance(found, bool) else None
+
+
+def _in_struct(type_: str) -> str:
+    """A field of one type by its name, which is written out."""
+    return f"CAST(from_json({{0}}, concat('`', {{1}}, '` {type_}')) AS STRUCT<v: {type_}>).v"
+
+
+def quoted(text: str) -> str:
+    """A text in JSON."""
+    return (
+        '"'
+        + "".join(_ESCAPES.get(sign) or (f"\\u{ord(sign):04X}" if sign < " " else sign) for sign in text)
+        + '"'
+    )
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+MOST_DIGITS = 20
+_NO_NUMBERS = {
+    "NaN": NAN, "INF": math.inf, "+INF": math.inf, "Infinity": math.inf, "+Infinity": math.inf, "-INF": -math.inf,
+    "-Infinity": -math.inf,
+}  # fmt: skip
+#: A value in JSON, without the object around it.
+_VALUE = "substr(to_json(named_struct('v', {0})), 6, length(to_json(named_struct('v', {0}))) - 6)"
+
+
 DOCUMENTS: tuple[LibraryEntry, ...] = (
+    entry("json_field", "str str", "str?", field_text, _in_struct("STRING"), fixed=(1,)),
+    entry("json_int", "str str", "int?", field_int, _in_struct("BIGINT"), fixed=(1,)),
+    entry("json_float", "str str", "float?", field_float, _in_struct("DOUBLE"), fixed=(1,)),
+    entry("json_bool", "str str", "bool?", field_bool, _in_struct("BOOLEAN"), fixed=(1,)),
+    entry("json_quoted", "str", "str", quoted, _VALUE),
+    entry("json_number", "float", "str", written, _VALUE),
     entry("get_json_object", "str str", "str?", at_path, partial=True, fixed=(1,)),
     entry("json_array_length", "str", "int?", length),
 )

@@ -18,14 +18,14 @@ from tempfile import mkdtemp
 from threading import RLock
 from typing import Any
 
-from nestling.calculus.types import Bag, show_type
+from nestling.calculus.types import Bag, Record, Scalar, show_type
 from nestling.cli.play.samples import SAMPLES, Sample
 from nestling.database import Database
 from nestling.database.explain import collect
 from nestling.database.explain.html import sections
 from nestling.database.explain.report import Report
 from nestling.database.jsonl import from_json, to_json
-from nestling.database.markup import tag
+from nestling.database.markup import Html
 from nestling.database.refresh import Refresh
 from nestling.database.table import Table
 from nestling.database.xml.view import XQueryView
@@ -153,7 +153,7 @@ class Playground:
 
     def _explained(self, view: Any) -> tuple[str, Mapping[str, float]]:
         if isinstance(view, XQueryView):
-            return tag("pre", tag("code", view.explain())), {}
+            return Html(view.explain(format="html", page=False)), {}
         with self._database._reading():
             report = collect(self._database._state, VIEW, code=True)
         return sections(report), _per_row(report)
@@ -305,13 +305,31 @@ def _update(db: Database, asked: Mapping[str, Any]) -> Refresh:
 
 
 def _element(db: Database, asked: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The bag that is meant, and the element as its type has it."""
-    table, name = db.table(str(asked.get("table"))), str(asked.get("bag"))
-    type_ = dict(table.record.fields).get(name)
-    if not isinstance(type_, Bag):
-        raise ChangeError(f"{table.name} has no inner bag {name}", hint="name a column that holds a bag")
-    bag = getattr(table.at(_key(table, asked.get("key"))), name)
-    return bag, from_json(type_.element, asked.get("element"))
+    """The bag that is meant, and the element as its type has it; ``inside`` are the elements on the way to it."""
+    table, inside = db.table(str(asked.get("table"))), asked.get("inside", [])
+    if not isinstance(inside, list) or not all(isinstance(step, Mapping) for step in inside):
+        raise ChangeError("inside is a list of elements", hint='[{"bag": …, "element": …}]')
+    here, type_ = table.at(_key(table, asked.get("key"))), table.record
+    for step in inside:
+        here, bag = _bag(here, type_, step.get("bag"))
+        if not isinstance(bag.element, Record):
+            raise ChangeError(f"elements of {step.get('bag')} hold no bags", hint="name a bag of records")
+        element, type_ = step.get("element"), bag.element
+        if not isinstance(element, Mapping):
+            raise ChangeError("an element on the way is an object", hint='{"column": value}')
+        scalars = {name for name, each in type_.fields if isinstance(each, Scalar)}
+        known = {name: value for name, value in element.items() if name in scalars}
+        here = here.at(from_json(type_, known))
+    found, bag = _bag(here, type_, asked.get("bag"))
+    return found, from_json(bag.element, asked.get("element"))
+
+
+def _bag(here: Any, type_: Record, name: object) -> tuple[Any, Bag]:
+    """An inner bag of a row or an element, and its type."""
+    bag = dict(type_.fields).get(str(name))
+    if not isinstance(bag, Bag):
+        raise ChangeError(f"there is no inner bag {name}", hint="name a column that holds a bag")
+    return getattr(here, str(name)), bag
 
 
 def _insert_element(db: Database, asked: Mapping[str, Any]) -> Refresh:

@@ -68,7 +68,9 @@ def collect(state: State, name: str, code: bool = False) -> Report:
     """The report on the view ``name``."""
     deep = {(t.name, path) for t in state.tables.values() for path in t.levels}
     view, on_read = state.definitions[name], state.views[name].on_read
-    derivation, found = derive(name, view.query, frozenset(deep)), classified(view.query)
+    plain = state.views[name].plain
+    derivation = derive(name, view.query, frozenset(deep), plain)
+    found = classified(view.query, plain)
     is_kept = name in state.views.maintained
     facts = Facts(state, name) if is_kept or (on_read and on_read.program) else None
     return Report(

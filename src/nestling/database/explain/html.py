@@ -30,11 +30,16 @@ CODES = {c.code: "good" for c in THEOREM} | {c.code: "fair" for c in INDEXED - T
 
 def as_html(report: Report) -> str:
     """The page, the verdict first."""
+    return as_page(report.view, [sections(report)])
+
+
+def as_page(name: str, parts: Iterable[Html]) -> str:
+    """A page of what reports have."""
     head = join([
         Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
-        tag("title", f"{report.view} · explained"), tag("style", Html(STYLE)),
+        tag("title", f"{name} · explained"), tag("style", Html(STYLE)),
     ])  # fmt: skip
-    page = tag("html", tag("head", head), tag("body", tag("main", sections(report))), lang="en")
+    page = tag("html", tag("head", head), tag("body", tag("main", *parts)), lang="en")
     return f"<!doctype html>\n{page}\n"
 
 
@@ -95,7 +100,8 @@ def _query(report: Report) -> Html:
     costs = f"Degree {report.degree}{because}. Computed anew it costs {report.cost}, in time {report.time}."
     return _section(
         "The query, construct by construct", calculus,
-        _table_of(("class", "construct", "a change costs"), rows), tag("p", costs, class_="soft"),
+        _table_of(("class", "construct", "a change costs"), rows, kind="scroll stacked"),
+        tag("p", costs, class_="soft"),
     )  # fmt: skip
 
 
@@ -114,10 +120,12 @@ def _construct(construct: ConstructReport) -> Html:
     )  # fmt: skip
 
 
-def _table_of(columns: Iterable[str], rows: Iterable[str], numbers: tuple[str, ...] = ()) -> Html:
+def _table_of(
+    columns: Iterable[str], rows: Iterable[str], numbers: tuple[str, ...] = (), kind: str = "scroll"
+) -> Html:
     heads = [tag("th", name, class_="number") if name in numbers else tag("th", name) for name in columns]
     body = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))
-    return tag("div", body, class_="scroll")
+    return tag("div", body, class_=kind)
 
 
 def _storage(storage: StorageReport | None) -> Html:
@@ -164,7 +172,7 @@ def _stored(report: Report) -> Html:
     rows += [_stored_table(table, most) for table in report.tables]
     columns = ("stored", "what for", "entries", "bytes")
     title = "What is stored" if report.maintained else "What every reading computes first"
-    return _section(title, _table_of(columns, rows, ("entries", "bytes")))
+    return _section(title, _table_of(columns, rows, ("entries", "bytes"), "scroll stacked"))
 
 
 def _stored_map(stored: MapReport, most: int) -> Html:

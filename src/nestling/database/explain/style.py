@@ -66,6 +66,13 @@ td p { font-size: .87rem; }
 details { margin: .5rem 0; } summary { cursor: pointer; }
 .card > details:first-child { margin: 0; }
 summary > h2 { display: inline-block; }
+@media (max-width: 640px) {
+  .stacked thead { display: none; }
+  .stacked tr { display: block; padding: .5rem .8rem; border-bottom: 1px solid var(--line); }
+  .stacked tr:last-child { border-bottom: 0; }
+  .stacked td { display: block; border: 0; padding: .1rem 0; overflow-wrap: anywhere; }
+  .stacked td.number { text-align: left; } .stacked .bar { margin-left: 0; }
+}
 .picture { padding: .6rem; } .program { display: block; width: 100%; min-width: 34rem; }
 .program rect { fill: var(--code); stroke: var(--line); } .program .map rect { fill: var(--good-bg); }
 .program .view rect { fill: var(--fair-bg); } .program text { font-size: 13px; fill: var(--ink); }

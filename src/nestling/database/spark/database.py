@@ -44,11 +44,11 @@ from nestling.database.spark.watching import feed_of
 from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
 from nestling.engine.spark.accepted import check_session, is_local
-from nestling.engine.spark.progress import shown
-from nestling.engine.spark.remote import is_connect
 from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
+from nestling.progress import shown
 from nestling.storage.lake import Lake
+from nestling.storage.lake.folder import place_of
 from nestling.storage.lake.local import LocalStore
 
 
@@ -230,10 +230,14 @@ class SparkDatabase(EvolvingLake):
 
     # -- definitions
 
-    def _export_rows(self, name: str, path: Path) -> int:
+    def _file_place(self, path: Any) -> Any:
+        """A folder of this machine, or the address of one that Spark reaches."""
+        return place_of(path)
+
+    def _export_rows(self, name: str, path: Path | str) -> int:
         return write_frame(self._frame_of(name), path)
 
-    def _export_changes(self, name: str, folder: Path) -> int:
+    def _export_changes(self, name: str, folder: Path | str) -> int:
         if name in self._state.tables:
             raise QueryError(
                 f"on Spark the changes of a table are not kept: {name} is one",
@@ -252,7 +256,7 @@ class SparkDatabase(EvolvingLake):
             return self._table_df(name)
         return self.view_df(name)
 
-    def _load_rows(self, table: str, path: Path, is_feed: bool) -> Refresh:
+    def _load_rows(self, table: str, path: Path | str, is_feed: bool) -> Refresh:
         frame = read_frame(self._state.running.spark, self._frame_of(table), path, is_feed)
         return self.apply({table: frame}) if is_feed else self.insert(table, frame)
 
@@ -271,12 +275,6 @@ class SparkDatabase(EvolvingLake):
         ``trigger`` says when, as Spark's ``trigger``: ``{"processingTime": "10 seconds"}``, ``{"availableNow": True}``.
         """
         self._check_writable()
-        if is_connect(self._state.running.spark):
-            raise QueryError(
-                "a stream cannot feed a database over Spark Connect: its micro-batches run at the server",
-                hint="write the stream to files, and apply what is new with"
-                ' db.apply({table: rows}, once=("…", number)); or run where the driver runs',
-            )
         running = self._streams.get(name)
         if running is not None:
             if running.isActive:

@@ -18,9 +18,8 @@ from nestling.database.spark.sorted_frames import sorted_frame
 from nestling.database.state import computing
 from nestling.engine.spark.remote import LentViews, is_connect
 from nestling.errors import QueryError
-from nestling.frontend.dataframe import in_session, marked, marker, recognised, remote_query, to_sql
+from nestling.frontend.dataframe import in_session, marked, recognised, remote_query, to_sql
 from nestling.frontend.view_query import Orders, ViewQuery
-from nestling.quoting import sql_name
 from nestling.storage.lake.folder import scheme_of
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ class Frames:
             found = remote_query(frame, marks)
             text = found.text
             for part in found.texts:
-                self._check_names(part, catalog)
+                self._check_names(part, catalog, frame.sparkSession)
         try:
             query: ViewQuery = sql().view_query(text, catalog)
         except QueryError as error:
@@ -86,12 +85,11 @@ class Frames:
             raise
         return query
 
-    def _check_names(self, text: str, catalog: Mapping[str, Type]) -> None:
-        """Refuse SQL whose names mean something else in the user's session than they do here."""
+    def _check_names(self, text: str, catalog: Mapping[str, Type], session: Any) -> None:
+        """Refuse SQL whose names mean something else in the session of a DataFrame than they do here."""
         query: ViewQuery = sql().view_query(text, catalog)
         for name in sorted(_tables(query.expr)):
-            shown = self.spark.table(sql_name(name))._explain_string(extended=True)
-            if marker(self.place, name) not in shown:
+            if not self.published.is_ours(name, session):
                 raise QueryError(
                     f"{name} is not this database's in the session that made the DataFrame",
                     hint=f'db.publish({name!r}) first, or write the view as SQL: db.view(name, "SELECT …")',

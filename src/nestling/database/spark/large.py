@@ -25,7 +25,6 @@ from nestling.database.spark.shredding import Column, by_key, flat, leaves, name
 from nestling.engine.spark import limits
 from nestling.engine.spark.batch import size
 from nestling.engine.spark.frames import table_rows
-from nestling.engine.spark.progress import say
 from nestling.engine.spark.relations import UNCOUNTED, joins_text, summed, touched_by
 from nestling.engine.spark.session import settings
 from nestling.engine.spark.state import SourceRows, TempView, register_frame
@@ -33,6 +32,7 @@ from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import values
 from nestling.errors import ChangeError
 from nestling.frontend.schema import row_value
+from nestling.progress import say
 from nestling.quoting import sql_text
 from nestling.values.bag import ZBag
 

@@ -9,6 +9,7 @@ Law: a published name answers as of the last change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -36,6 +37,7 @@ class Published:
         self._leaves: Leaves | None = None
         #: Over Connect: by which name all sessions know a table or a view.
         self._shared: dict[str, str] = {}
+        self._heads: dict[str, str | None] = {}
 
     def publish(self, names: Iterable[str]) -> None:
         """Let the session know tables and views by their names."""
@@ -115,6 +117,13 @@ class Published:
         self.state.running.session.sql(f"CREATE OR REPLACE GLOBAL TEMPORARY VIEW {found} AS {rows}")
         place = self.spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
         self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {sql_name(name)} AS SELECT * FROM {place}.{found}")
+        self._heads[name] = analysed_head(self.spark, name, found)
+
+    def is_ours(self, name: str, session: Any) -> bool:
+        """Whether a session of Connect takes a name for what was published, and for nothing made of it."""
+        own = self._shared.get(name)
+        head = None if own is None else analysed_head(session, name, own)
+        return head is not None and head == self._heads.get(name)
 
     def _sources(self) -> Leaves:
         """The sources of the engine as it is: another engine may give a name to another source."""
@@ -124,3 +133,14 @@ class Published:
                 self._leaves.forget()
             self._leaves = Leaves(running.session, running.layouts)
         return self._leaves
+
+
+def analysed_head(session: Any, name: str, found: str) -> str | None:
+    """What a session of Connect makes of a name, from the top down to the view ``found``; None: it is not made of that.
+
+    Plans that are cut short say nothing.
+    """
+    shown = session.table(sql_name(name))._explain_string(extended=True)
+    tree = shown.partition("== Analyzed Logical Plan ==")[2].partition("\n==")[0]
+    head, is_there, _ = tree.partition(found)
+    return re.sub(r"#\d+L?", "", head) if is_there and "more fields" not in head else None

@@ -20,8 +20,12 @@ from nestling.database.accept import known
 from nestling.database.definitions import HIDDEN
 from nestling.database.elements import inner_bag
 from nestling.database.names import check_path_name
+from nestling.database.spark.checkpoints import tables_in_order
 from nestling.database.spark.frame_changes import is_feed
+from nestling.database.spark.store import LakeStore
 from nestling.database.state import State
+from nestling.engine.spark.remote import is_connect
+from nestling.engine.spark.stores import store_of
 from nestling.errors import NestlingError, QueryError, StoreError
 from nestling.storage.lake.folder import scheme_of
 from nestling.storage.lock import Lock
@@ -39,6 +43,9 @@ class Fed(Protocol):
     def _checkpoint_of(self, name: str) -> str: ...
     @property
     def _state(self) -> State: ...
+
+    _store: LakeStore
+
     def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None: ...
 
 
@@ -131,7 +138,9 @@ def started(
         database._apply_once((name, query, number), rows, tables)
 
     try:
-        stream.start(side_by_side(sources), apply, where, trigger)
+        store = store_of(where, next(iter(sources.values())).sparkSession)
+        ordered = tables_in_order(store, name, database._store.batches.get(name), list(sources))
+        stream.start(side_by_side({table: sources[table] for table in ordered}), apply, where, trigger)
     except BaseException:
         stream.release()
         raise
@@ -146,6 +155,12 @@ def checked(database: Fed, sources: Mapping[str, Any]) -> Mapping[str, Any]:
         is_bag = inner_bag(database._state.tables, table) is not None
         if table.startswith(HIDDEN) or (table not in database._state.tables and not is_bag):
             raise QueryError(f"there is no table {table!r}", hint=known(database._state.tables))
+        if is_connect(frame):
+            raise QueryError(
+                "a stream cannot feed a database over Spark Connect: its micro-batches run at the server",
+                hint="write the stream to files, and apply what is new with"
+                ' db.apply({table: rows}, once=("…", number)); or run where the driver runs',
+            )
         if not getattr(frame, "isStreaming", False):
             raise QueryError(
                 f"the source of {table} is no streaming DataFrame",

@@ -16,6 +16,7 @@ from nestling.database.xml.navigation import NavigationTables, Row
 from nestling.database.xml.view import ViewHost, XQueryView
 from nestling.errors import QueryError
 from nestling.frontend.xquery.branches import TableDocument
+from nestling.progress import PATIENCE, shown
 from nestling.xml.patterns import Navigation
 from nestling.xml.store import packed
 
@@ -58,7 +59,8 @@ def open_document(
             pages = packed(source_entries(source, strip, progress))
             db._documents.tables.add_document(table, pages)
 
-        db._redefine(load, lambda file: file.define("table", table, db._state))
+        with shown(f"document {name}", PATIENCE):
+            db._redefine(load, lambda file: file.define("table", table, db._state))
         db._documents.forget()
     return XmlDocument(db, name)
 

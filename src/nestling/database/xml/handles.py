@@ -19,6 +19,7 @@ from nestling.database.xml.primitives import PLACES, insert_at, rename, replace,
 from nestling.database.xml.syncing import keys_argument, sync
 from nestling.errors import ChangeError, QueryError, StoreError, brief, shown
 from nestling.frontend.xquery.parse import parsed
+from nestling.progress import say
 from nestling.xml.entries import ELEMENT, Entry, attribute_of, check_name, expanded, written
 from nestling.xml.load import chunks_of, document_entries, fragment_entries
 from nestling.xml.namespaces import NONE, serialised_within, visible
@@ -295,6 +296,8 @@ def _told(chunks: Iterable[Any], total: int | None, progress: Progress | None) -
         done += len(chunk)
         if progress is not None:
             progress(done, total)
+        else:
+            say("reading", done, total)
 
 
 def strip_argument(whitespace: object) -> bool:

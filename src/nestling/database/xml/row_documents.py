@@ -46,8 +46,7 @@ class RowDocuments:
     ) -> None:
         state = self._state
         for table in tables:
-            state.tables[table.name] = table
-        state.reinstall()
+            state.add_table(table)
         for name, some in rows.items():
             if some:
                 state.engine.batches[name]([(row, 1) for row in some])

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from nestling.database.arguments import flag_argument
+from nestling.database.explain import explain_hidden
 from nestling.database.explain.sizes import size_text
 from nestling.database.subscription import OnError, Subscription
 from nestling.database.xml.built import built_sequence
@@ -145,13 +146,22 @@ class XQueryView:
                 return table_store(table, self._database._state.engine.table(document))
         return self._store(document)
 
-    def explain(self, format: str = "text", code: bool = False) -> str:
-        """How the view is kept: its tables, and each hidden view as its ``explain`` has it, as text or as json."""
-        if format not in ("text", "json"):
+    def explain(self, format: str = "text", code: bool = False, page: bool = True) -> str:
+        """How the view is kept: its tables, and each hidden view as its ``explain`` has it, as text, json or html;
+        without ``page``, html is what stands in one."""
+        if format not in ("text", "json", "html"):
             raise QueryError(
-                f"an XQuery view is explained as text or json, not as {brief(format)}", hint='"json"'
+                f"an XQuery view is explained as text, json or html, not as {brief(format)}", hint='"html"'
             )
         definition = self._definition
+        if format == "html":
+            with self._database._access.reading():
+                names = {table.name: str(table) for table in definition.translated.tables}
+                names |= {view.name: self.name for view in definition.views}
+                hidden_views = [view.name for view in definition.views]
+                return explain_hidden(
+                    self._database._state, hidden_views, names, page, flag_argument(code, "code")
+                )
         stats = xquery_stats(self._database._state, self.name)
         code = flag_argument(code, "code")
         if format == "json":

@@ -35,6 +35,9 @@ Remember = Callable[[str, Iterable[tuple[Row, Any]]], None]
 #: Makes the engine that a program moves to, over the rows that there are.
 Elsewhere = Callable[[Program, Tables], RowEngine]
 
+#: (door, rows, times, list): see ``NativeEngine.accepting``.
+Accepting = Callable[[int, Any, int, list[Any]], int | None]
+
 
 class NativeEngine:
     """Runs ``program`` over typed maps; raises ``Unsupported`` where it has no byte code.
@@ -139,24 +142,33 @@ class NativeEngine:
         """The number of a door, which ``accept`` takes."""
         return self._core.door(specification.numbered(self._code.inserts, self._stored))
 
-    def accept(
-        self, door: int, table: str, rows: list[Any], times: int, taken: list[tuple[Row, ...]]
-    ) -> int | None:
-        """How many rows came (1) or went (-1), all of them, which ``taken`` has then; None where that is not so.
+    def accepting(self, door: int, table: str) -> Accepting:
+        """Takes rows, a list or a stream of Arrow in its capsule, that come (1) or go (-1).
 
-        What it raises leaves the tables as they were, but not the maps.
+        How many these were, all of them, which the list has then, rows as one tuple and columns as words; None where
+        they are for others. What it raises leaves the tables as they were, but not the maps.
         """
-        try:
-            count = self._core.accept(door, rows, times, taken)
-        except Unfit:
-            return None
-        except Overflow as error:
-            self._history.add(table, [(row, times) for row in taken[0]])
-            self._move(error)
-            return len(taken[0])
-        if self._history.is_kept and count and self._has_logs():
-            self._history.add(table, [(row, times) for row in taken[0]])
-        return count
+        accept, history = self._core.accept, self._history
+
+        def accepting(number: int, rows: Any, times: int, taken: list[Any]) -> int | None:
+            try:
+                count = accept(number, rows, times, taken)
+            except Unfit:
+                return None
+            except Overflow as error:
+                found = taken[0] = self.taken(door, taken[0])
+                history.add(table, [(row, times) for row in found])
+                self._move(error)
+                return len(found)
+            if history.is_kept and count and self._has_logs():
+                history.add(table, [(row, times) for row in self.taken(door, taken[0])])
+            return count
+
+        return accepting
+
+    def taken(self, door: int, rows: Any) -> tuple[Row, ...]:
+        """The rows that a door took last."""
+        return self._core.decoded(door, rows) if isinstance(rows, bytes) else rows
 
     def _has_logs(self) -> bool:
         """Whether something is logged; where nothing is, what came before need not be remembered."""

@@ -7,8 +7,9 @@ from typing import Any
 from nestling.engine.spark.remote import is_connect
 from nestling.errors import QueryError
 
-#: The first version of Spark that we are tested with.
-MIN_SPARK_VERSION = (4, 2)
+#: The versions of Spark that work, first and last. Over Connect a session is made beside another from 4.3 on.
+MIN_SPARK_VERSION, MAX_SPARK_VERSION = (4, 2), (4, 3)
+MIN_CONNECT_VERSION = (4, 3)
 
 _HINT = "SparkSession.builder.getOrCreate()"
 
@@ -20,10 +21,12 @@ def check_session(spark: Any) -> None:
     if _is_stopped(spark):
         raise QueryError("the Spark session has been stopped", hint=_HINT)
     version = str(spark.version)
-    if _numbers(version) < MIN_SPARK_VERSION:
+    first = MIN_CONNECT_VERSION if is_connect(spark) else MIN_SPARK_VERSION
+    if not first <= _numbers(version) <= MAX_SPARK_VERSION:
+        works = " or ".join(dict.fromkeys(_text(each) for each in (first, MAX_SPARK_VERSION)))
         raise QueryError(
-            f"this is Spark {version}, and Nestling needs Spark {'.'.join(map(str, MIN_SPARK_VERSION))} or later",
-            hint="pip install --upgrade pyspark",
+            f"this is Spark {version}, and Nestling runs on Spark {works}{' over Connect' * is_connect(spark)}",
+            hint=f'pip install "pyspark>={_text(first)},<{MAX_SPARK_VERSION[0]}.{MAX_SPARK_VERSION[1] + 1}"',
         )
 
 
@@ -53,3 +56,7 @@ def _is_session(spark: Any) -> bool:
 def _numbers(version: str) -> tuple[int, ...]:
     parts = version.split(".")[:2]
     return tuple(int(part) for part in parts if part.isdigit())
+
+
+def _text(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -22,7 +22,6 @@ from nestling.engine.spark.durable import Definitions, EngineLake
 from nestling.engine.spark.fetched import Fetched
 from nestling.engine.spark.filling import Filling, filled, no_filling
 from nestling.engine.spark.held import HeldRows
-from nestling.engine.spark.progress import say, shown
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import at_most, difference, placed, summed
 from nestling.engine.spark.session import TooManyError, own_session, settings
@@ -37,6 +36,7 @@ from nestling.errors import NoValue
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.steps import maps_of, needed
+from nestling.progress import say, shown
 from nestling.storage.lake import Lake
 from nestling.values.label import Label
 

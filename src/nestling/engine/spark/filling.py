@@ -16,7 +16,6 @@ from itertools import count
 from nestling.calculus.terms import Var
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
-from nestling.engine.spark.progress import say
 from nestling.engine.spark.relations import UNCOUNTED, difference
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.stage import Sink, arrow
@@ -24,6 +23,7 @@ from nestling.engine.spark.state import LakeState, SourceRows, register_frame
 from nestling.engine.spark.statements import StatementWriter
 from nestling.program.statements import Assign, Check, Find, Program, Statement
 from nestling.program.steps import reads, trigger_statements
+from nestling.progress import say
 
 #: The program that fills some maps of another from its tables alone, if there is one that Spark can run.
 Filling = Callable[[Program, Set[str]], Program | None]

@@ -232,6 +232,8 @@ def _hint(type_: Scalar, value: object) -> str:
             return "it is finer than a microsecond: round it first"
         case "date", datetime():
             return "pass value.date()"
+        case "datetime", datetime():
+            return "years are 1 to 9999, also in UTC"
         case "datetime", date():
             return "pass a datetime"
         case "int", bool():

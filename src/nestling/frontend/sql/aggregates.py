@@ -12,14 +12,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, first, for_
-from nestling.calculus.optional import ITEMS, THERE, is_optional
+from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, for_
+from nestling.calculus.optional import is_optional
 from nestling.calculus.sizes import of_average
-from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
+from nestling.calculus.terms import Const, Expr, Field, Term, Var
 from nestling.calculus.types import NUMERIC, Record, Scalar, Type, is_base, leaf_types, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.by_content import is_array
-from nestling.frontend.sql.codes import code, is_sorted
+from nestling.frontend.sql.codes import is_sorted
 from nestling.frontend.sql.comparing import DECLARE
 from nestling.frontend.sql.context import YES, SqlEnv, only, where
 from nestling.frontend.sql.convert import (
@@ -29,7 +29,7 @@ from nestling.frontend.sql.convert import (
     stored,
     without_null,
 )
-from nestling.frontend.sql.picked import picked
+from nestling.frontend.sql.extremes import codes_of, extreme
 from nestling.frontend.sql.statistics import DEFAULTS, SINGLE, STATISTICS, statistic
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import (
@@ -174,7 +174,10 @@ def _argument(node: Any, kind: str, env: SqlEnv) -> Value:
     if kind in ("min", "max") and bag_of(value) is not None:
         if is_array(type_) and is_sorted(type_):
             return value
-        raise env.error(node, f"{kind} takes arrays in order, and this {shown(value)} has none", DECLARE)
+        name = getattr(node.parent, "name", "") or kind
+        if is_array(type_):
+            raise env.error(node, f"{name} of {shown(value)} is not supported", "take one of its elements")
+        raise env.error(node, f"{name} takes arrays in order, and this {shown(value)} has none", DECLARE)
     if not isinstance(type_, Scalar):
         raise env.error(node, f"an aggregate of {shown(value)} is not supported", "take a scalar field")
     if kind in ("every", "some", "count_if") and type_.name != "bool":
@@ -197,42 +200,14 @@ class Folds:
             return Many(
                 countwise("distinct", source) if aggregate.name == "set" or aggregate.distinct else source
             )
-        if (
-            aggregate.name in ("min", "max")
-            and aggregate.value is not None
-            and fields_of(aggregate.value) is not None
-        ):
-            return self._extreme_struct(aggregate, argument, filter_)
-        if (
-            aggregate.name in ("min", "max")
-            and aggregate.value is not None
-            and bag_of(aggregate.value) is not None
-        ):
-            return self._extreme_array(aggregate, argument, filter_)
+        value = aggregate.value
+        if aggregate.name in ("min", "max") and value is not None:
+            is_struct = fields_of(value) is not None
+            if is_struct or bag_of(value) is not None:
+                source = self._source(argument, filter_, aggregate)
+                found = extreme(aggregate.name, source, self.full, self.node, self.env)
+                return Row(fields_of(found) or ()) if is_struct and self._never_empty(aggregate) else found
         return One(self._term(aggregate, argument, filter_))
-
-    def _extreme_struct(self, aggregate: AggregateCall, argument: str, filter_: str) -> Value:
-        """The least or the greatest struct: the first of them in order, field by field."""
-        run, source = self.env.run, self._source(argument, filter_, aggregate)
-        if self.full and is_sorted(element_type(source)):
-            return self._extreme_by_code(aggregate, source)
-        taken = run.let("first", first(1, source, greatest=aggregate.name == "max"))
-        type_ = element_type(source)
-        assert isinstance(type_, Record)
-        fields: list[tuple[str, Value]] = []
-        for name, field in type_.fields:
-            row = run.var("x", taken)
-            value = of_term(Field(row, name))
-            found = singleton(without_null(value), run.site)
-            some = (
-                where(call("not", call("is_null", Field(row, name))), found) if _may_be_null(field) else found
-            )
-            fields.append((name, One(run.fold("max", for_(row, taken, some)))))
-        if self._never_empty(aggregate):
-            return Row(tuple(fields))
-        row = run.var("x", taken)
-        number = run.fold("count", for_(row, taken, YES))
-        return Row(((THERE, One(call("!=", number, const(0)))), *fields))
 
     def _term(self, aggregate: AggregateCall, argument: str, filter_: str) -> Term:
         name, run = aggregate.name, self.env.run
@@ -326,46 +301,17 @@ class Folds:
             )
         source = self._source(argument, filter_, aggregate)
         if is_array(element_type(source)):
-            return self.env.run.fold("count", countwise("distinct", self._codes(source)))
+            return self.env.run.fold("count", countwise("distinct", codes_of(source, self.node, self.env)))
         if not is_base(element_type(source)):
-            raise self.env.error(self.node, "count(DISTINCT …) takes scalars", "name their scalar fields")
+            hint = DECLARE if bag_of(aggregate.value) is not None else "name their scalar fields"
+            raise self.env.error(
+                self.node, "count(DISTINCT …) takes scalars, structs and arrays in order", hint
+            )
         if any(_may_be_null(type_) for _, type_ in leaf_types(element_type(source))):
             return self.env.run.fold(
                 "count", countwise("distinct", source)
             )  # a null inside has no place in an order
         return self.env.run.fold("count_distinct", source)
-
-    def _extreme_by_code(self, aggregate: AggregateCall, source: Expr) -> Value:
-        """The struct of a group whose code is the least or the greatest, as ``max_by`` finds it: that is maintained."""
-        run = self.env.run
-        best, var = run.fold(aggregate.name, self._codes(source)), run.var("x", source)
-        taken = for_(
-            var,
-            source,
-            run.enclosed(lambda: where(call("=", code(of_term(var), self.node, self.env), best), Sing(var))),
-        )
-        found = picked(taken, self.env)
-        return Row(fields_of(found) or ()) if self._never_empty(aggregate) else found
-
-    def _codes(self, source: Expr) -> Expr:
-        """The codes of arrays."""
-        run, var = self.env.run, self.env.run.var("x", source)
-        return for_(
-            var,
-            source,
-            run.enclosed(lambda: singleton(One(code(of_term(var), self.node, self.env)), run.site)),
-        )
-
-    def _extreme_array(self, aggregate: AggregateCall, argument: str, filter_: str) -> Value:
-        """The least or the greatest array in order: the one whose code is."""
-        run, source = self.env.run, self._source(argument, filter_, aggregate)
-        best = run.fold(aggregate.name, self._codes(source))
-        var = run.var("x", source)
-        value = of_term(var)
-        assert isinstance(value, Many)
-        chosen = run.enclosed(lambda: where(call("=", code(value, self.node, self.env), best), value.expr))
-        found = Many(countwise("distinct", for_(var, source, chosen)))
-        return Row(((THERE, One(call("not", call("is_null", best)))), (ITEMS, found)))
 
     def _quantified(self, name: str, argument: str, filter_: str, aggregate: AggregateCall) -> Term:
         """``every`` is false as soon as one is false, ``some`` true as soon as one is true."""

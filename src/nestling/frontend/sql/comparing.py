@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nestling.calculus.build import FALSE, TRUE, call, conjunction
+from nestling.calculus.maps import is_map
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.frontend.sql.codes import code, has_code, is_sorted
@@ -37,7 +38,7 @@ def compared(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -
     if (arrays := _arrays(left, right, operator, node, env)) is not None:
         return _arrays_compared(operator, *arrays, (left, right), node, env)
     for side in (left, right):
-        if isinstance(side, Many) or fields_of(side) is not None:
+        if bag_of(side) is not None or fields_of(side) is not None:
             raise env.error(node, f"{operator} does not take {shown(side)}", "compare scalars")
     if isinstance(left, Null) and isinstance(right, Null):
         return Const(None, Scalar("bool", True))
@@ -59,7 +60,7 @@ def _where_there(found: Term, left: Value, right: Value) -> Term:
 def _arrays(left: Value, right: Value, operator: str, node: Any, env: SqlEnv) -> tuple[Value, Value] | None:
     """Both sides as lists of one type, and never null; ``None`` where neither is an array."""
     sides = [bag for side in (left, right) if (bag := bag_of(side)) is not None]
-    if len(sides) < 2:
+    if len(sides) < 2 or any(is_map(type_of(side)) for side in sides):
         return None
     for side in sides:
         if not has_code(type_of(side)):
@@ -73,12 +74,20 @@ def _arrays_compared(
     operator: str, ours: Value, theirs: Value, sides: tuple[Value, Value], node: Any, env: SqlEnv
 ) -> Term:
     if operator in ("=", "<>"):
-        found: Term = call("==", code(ours, node, env), code(theirs, node, env))
-    else:
-        first = (ours, theirs) if operator in ("<", "<=") else (theirs, ours)
-        found = _array_before(*first, operator in ("<=", ">="), node, env)
-    found = _where_there(found, *sides)
-    return call("not", found) if operator == "<>" else found
+        codes = [
+            _or_null(code(array, node, env), there(side))
+            for array, side in zip((ours, theirs), sides, strict=True)
+        ]
+        found: Term = call("=" if any(map(is_nullable, codes)) else "==", *codes)
+        return call("not", found) if operator == "<>" else found
+    first = (ours, theirs) if operator in ("<", "<=") else (theirs, ours)
+    return _where_there(_array_before(*first, operator in ("<=", ">="), node, env), *sides)
+
+
+def _or_null(term: Term, flag: Term | None) -> Term:
+    return (
+        term if flag is None else call("if", flag, call("nullable", term), Const(None, Scalar("str", True)))
+    )
 
 
 def _array_before(ours: Value, theirs: Value, or_same: bool, node: Any, env: SqlEnv) -> Term:

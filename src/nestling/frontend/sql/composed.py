@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -72,9 +72,17 @@ def _joined(values: list[Value], node: Any, env: SqlEnv) -> Value:
     if isinstance(values[0], Null):
         return One(Const(None, Scalar("str", True)))
     by = as_text(scalar_of(values[0], node, env), node, env, "concat_ws")
+    found = joined_texts(by, values[1:], node, env)
+    return One(
+        call("if", call("is_null", by), Const(None, Scalar("str", True)), found) if is_nullable(by) else found
+    )
+
+
+def joined_texts(by: Term, values: Sequence[Value], node: Any, env: SqlEnv) -> Term:
+    """The texts with ``by`` between them; nulls are passed over."""
     found: Term = const("")
     before: Term = FALSE  # whether there is a text before
-    for value in values[1:]:
+    for value in values:
         if isinstance(value, Null):
             continue
         text = as_text(scalar_of(value, node, env), node, env, "concat_ws")
@@ -87,9 +95,7 @@ def _joined(values: list[Value], node: Any, env: SqlEnv) -> Value:
         longer = call("+", call("if", before, call("+", found, by), _like(found, by)), plain)
         found = call("if", there, longer, _like(found, longer))
         before = call("or", before, there)
-    return One(
-        call("if", call("is_null", by), Const(None, Scalar("str", True)), found) if is_nullable(by) else found
-    )
+    return found
 
 
 def _like(term: Term, other: Term) -> Term:

@@ -65,6 +65,8 @@ class QueryRows:
 
     expr: Expr
     names: tuple[str, ...]
+    #: Of joins in parentheses, the table of each column.
+    tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from nestling.calculus.types import Record, Scalar, Type
 from nestling.frontend.catalog import FieldPath
+from nestling.frontend.sql.by_content import is_array
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.context import SqlEnv
 from nestling.frontend.sql.ordering import Key, keys_of
@@ -45,7 +46,13 @@ def final_order(tree: Any, names: tuple[str, ...], record: Record, env: SqlEnv) 
                 key.node, what, "select it too, and order by its name: SELECT …, x AS k … ORDER BY k"
             )
         if not isinstance(_at(record, path), Scalar):
-            raise env.error(key.node, "rows are ordered by scalars", "order by a field of it, or by a count")
+            if _is_cut(tree) and is_array(_at(record, path)):
+                return ()  # the first rows are taken; they are read in another order
+            raise env.error(
+                key.node,
+                "rows are read in the order of scalars",
+                "order by a field, an element or a count of it",
+            )
         found.append(OrderKey(path, key.descending, key.nulls_first))
     return tuple(found)
 

@@ -9,6 +9,7 @@ from nestling.calculus import standard
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
+from nestling.frontend.sql.array_sets import added
 from nestling.frontend.sql.casts import CAST_FUNCTIONS, cast, cast_function
 from nestling.frontend.sql.choices import chosen
 from nestling.frontend.sql.comparing import compared
@@ -25,8 +26,9 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     widened,
 )
+from nestling.frontend.sql.json_texts import JSON
 from nestling.frontend.sql.library import entry_of, library_call
-from nestling.frontend.sql.nested import ARRAYS, added, of_present
+from nestling.frontend.sql.nested import ARRAYS, of_present
 from nestling.frontend.sql.parts import PARTS, part_named, part_of, timestamp_of, unit_last
 from nestling.frontend.sql.positions import of_reverse
 from nestling.frontend.values import Many, Null, One, Row, Value, bag_of, there
@@ -57,6 +59,8 @@ def of_function(node: Any, env: SqlEnv) -> Value:
     found = _by_words(name, node, env)
     if found is not None:
         return found
+    if name in _INSTEAD:
+        raise env.error(node, f"the function {node.name} is not supported", _INSTEAD[name])
     values = [env.value(part) for part in node.expressions]
     if name in _BUILDERS:
         return _BUILDERS[name](values, node, env)
@@ -78,6 +82,8 @@ def of_function(node: Any, env: SqlEnv) -> Value:
 
 def _by_words(name: str, node: Any, env: SqlEnv) -> Value | None:
     """A call that does not read its arguments as values, if it is one."""
+    if name in JSON:
+        return JSON[name](node, env)
     if name in ARRAYS:
         return of_present(ARRAYS[name], node, env)
     if name == "date_part" and len(node.expressions) == 2:
@@ -103,6 +109,28 @@ def _rlike(values: list[Value], node: Any, env: SqlEnv) -> Value:
     except ValueError as error:
         raise env.error(node, str(error), "write it with classes, groups and quantifiers") from None
     return One(applied("matches", [scalar_of(text, node, env), const(found)], node, env, "RLIKE"))
+
+
+_ROWS = (
+    "it makes rows of a value, and rows come from tables: keep the parts in an ARRAY column, and explode that"
+)
+_VARIANT = "keep the text, and write get_json_object(text, '$.a') or from_json(text, 'a BIGINT, b STRING').a"
+_KEYS = "keys might meet: write map('a', x, 'b', y), or explode the maps and group by key"
+#: What to write instead of functions that people expect.
+_INSTEAD = {
+    **dict.fromkeys(("sequence", "split", "generate_series", "json_object_keys", "str_to_map"), _ROWS),
+    **dict.fromkeys(
+        ("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT
+    ),
+    **dict.fromkeys(
+        ("schema_of_json", "schema_of_variant"), "write the schema out: from_json(text, 'a BIGINT')"
+    ),
+    **dict.fromkeys(
+        ("map_concat", "map_from_arrays", "map_from_entries", "transform_keys", "map_zip_with"), _KEYS
+    ),
+    "shuffle": "a view has one answer: sort the array, sort_array(…)",
+    "array_insert": "write concat(slice(a, 1, n), array(x), slice(a, n + 1, size(a)))",
+}
 
 
 def _hint(name: str) -> str:

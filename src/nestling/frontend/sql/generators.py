@@ -16,17 +16,29 @@ from nestling.calculus.typing import element_type
 from nestling.frontend.sql.comparing import DECLARE
 from nestling.frontend.sql.context import QueryRows, SqlEnv, only, where
 from nestling.frontend.sql.convert import converted, null_of
+from nestling.frontend.sql.json_texts import json_tuple
 from nestling.frontend.sql.positions import plain
 from nestling.frontend.sql.tables import row_of
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import One, Row, Value, bag_of, fields_of, of_term, singleton, type_of
 
-GENERATORS = ("explode", "explode_outer", "inline", "inline_outer", "posexplode", "posexplode_outer", "stack")
+GENERATORS = (
+    "explode",
+    "explode_outer",
+    "inline",
+    "inline_outer",
+    "posexplode",
+    "posexplode_outer",
+    "stack",
+    "json_tuple",
+)
 
 
 def generated(node: Any, names: Sequence[str], outer: bool, env: SqlEnv) -> QueryRows:
     """The rows of ``explode(array)`` or ``inline(array of structs)``."""
     name = node.name.lower()
+    if name == "json_tuple":
+        return json_tuple(node, names, env)
     if name not in GENERATORS or name == "stack":
         raise env.error(node, f"{node.name} yields no rows that are supported", "write explode(array)")
     outer = outer or name.endswith("_outer")

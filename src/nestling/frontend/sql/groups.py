@@ -86,6 +86,8 @@ class Grouping:
         default_factory=dict
     )  # keys that are arrays, by their place: codes stand for them
     calls: dict[int, AggregateCall] = field(default_factory=dict)
+    #: Where each of the calls stands.
+    written: dict[int, Any] = field(default_factory=dict)
     marks: dict[int, tuple[int, ...]] = field(default_factory=dict)
     scope: Scope = ()
     inner: SqlEnv | None = None
@@ -151,6 +153,7 @@ def grouped_source(node: Any, env: SqlEnv, others: Sequence[Any] = ()) -> tuple[
                     grouping.marks[id(call_)] = _marked(call_, grouping, place)
                 else:
                     grouping.calls[id(call_)] = read_call(call_, place)
+                    grouping.written[id(call_)] = call_
         return singleton(row_of(_fields(grouping)), env.run.site)
 
     return filtered(node, env, finish), grouping, sets[0]
@@ -212,9 +215,10 @@ def _of_set(
     finish: Finish,
 ) -> Expr:
     """The groups of one grouping set: by the chosen keys, the others null."""
-    row = env.run.var("r", source)
+    with env.run.reading(node.args["group"]):
+        row, at = env.run.var("r", source), env.run.place()
     key = Tuple(tuple((f"k{i}", Field(row, f"k{i}")) for i in chosen))
-    key_var = Var(env.run.names.fresh("g"), term_type(key))
+    key_var = Var(env.run.names.fresh("g"), term_type(key), at)
     rows = BagVar(env.run.names.fresh("rows"), Bag(row.type))
     wide = {i for i in range(len(grouping.keys)) if any(i not in other for other in sets)}
     values = tuple(
@@ -262,10 +266,12 @@ def _group(
 def _aggregated(node: Any, env: SqlEnv, grouping: Grouping, rows: Expr, full: bool) -> list[Value]:
     """The values of the different aggregates over the rows of a group."""
     folds = Folds(rows, full, node, env)
-    return [
-        folds.value(aggregate, f"a{i}", f"f{i}" if aggregate.filter is not None else "")
-        for i, aggregate in enumerate(_different(grouping))
-    ]
+    found = []
+    for i, aggregate in enumerate(_different(grouping)):
+        where = next(at for at, call_ in grouping.calls.items() if call_ == aggregate)
+        with env.run.reading(grouping.written[where]):
+            found.append(folds.value(aggregate, f"a{i}", f"f{i}" if aggregate.filter is not None else ""))
+    return found
 
 
 def _marks(grouping: Grouping, chosen: tuple[int, ...]) -> list[Value]:

@@ -85,11 +85,23 @@ def _join(node: Any, env: SqlEnv) -> FromItem:
         name = kind.lower()
     else:
         name = side.lower() or "inner"
+    if name == "left" and _is_lateral_array(node):
+        outer = node.this.copy()
+        outer.set("outer", True)
+        return FromItem(outer)
     using = tuple(part.name for part in node.args.get("using") or ())
     on = node.args.get("on")
     if name in ("left", "right", "full", "semi", "anti") and on is None and not using and method != "NATURAL":
         raise env.error(node, f"a {name.upper()} JOIN needs a condition", "write ON … or USING (…)")
     return FromItem(node.this, name, on, using, method == "NATURAL")
+
+
+def _is_lateral_array(node: Any) -> bool:
+    """Whether a join is ``LEFT JOIN LATERAL explode(…) ON true``: LATERAL VIEW OUTER."""
+    on, right = node.args.get("on"), node.this
+    if not isinstance(right, exp.Lateral) or not isinstance(right.this, exp.Anonymous):
+        return False
+    return isinstance(on, exp.Boolean) and bool(on.this)
 
 
 def _loops(steps: Sequence[FromItem], env: SqlEnv, rest: Rest) -> Expr:
@@ -159,12 +171,23 @@ def source(node: Any, scope: Scope, env: SqlEnv) -> tuple[str, QueryRows]:
         case exp.Table():
             return name or node.this.name, renamed(of_name(node, env), names, node, env)
         case exp.Subquery() if isinstance(node.this, exp.Table):
-            raise env.error(
-                node, "joins in parentheses are not supported", "write (SELECT * FROM … JOIN …) AS t"
-            )
+            rows = _parenthesised(node.this, env)
+            return name, renamed(replace(rows, tables=()), names, node, env) if name else rows
         case exp.Subquery() | exp.Values():
             return name, renamed(env.query(node), names, node, env)
     raise env.error(node, f"{node.key.upper()} in FROM is not supported", "read a table or (SELECT …) AS t")
+
+
+def _parenthesised(node: Any, env: SqlEnv) -> QueryRows:
+    """The rows of ``(a JOIN b ON …)``, whose columns keep the names of their tables."""
+    scopes: list[Scope] = []
+
+    def whole(inner: SqlEnv) -> Expr:
+        scopes.append(tuple(c for c in inner.scopes[0] if c.open and not isinstance(c.value, Barred)))
+        return singleton(record_of(scopes[-1]), env.run.site)
+
+    expr = _loops((FromItem(node), *_attached(node, env)), env, whole)
+    return QueryRows(expr, tuple(c.name for c in scopes[-1]), tuple(c.table for c in scopes[-1]))
 
 
 def _lateral(node: Any, names: Sequence[str], env: SqlEnv) -> QueryRows:
@@ -179,8 +202,9 @@ def columns(table: str, rows: QueryRows, row: Any) -> Scope:
     """The columns of one row of ``rows``, held by the variable ``row``."""
     type_ = element_type(rows.expr)
     assert isinstance(type_, Record)
-    pairs = zip(rows.names, type_.names, strict=True)
-    return tuple(ScopeColumn(table, name, of_term(Field(row, field))) for name, field in pairs)
+    tables = rows.tables or (table,) * len(rows.names)
+    parts = zip(tables, rows.names, type_.names, strict=True)
+    return tuple(ScopeColumn(of, name, of_term(Field(row, field))) for of, name, field in parts)
 
 
 def _merged(step: FromItem, left: Scope, right: Scope, env: SqlEnv) -> tuple[Scope, list[Term]]:

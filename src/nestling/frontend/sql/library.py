@@ -33,7 +33,8 @@ _UNWRITTEN = {
     "is_nan", "bit_and_of", "bit_or_of", "bit_xor_of", "bit_not", "seconds_of", "tumbled", "tumbled_end", "yearofweek",
     "read_time", "time_text", "hour_of", "minute_of", "second_of", "clock_seconds", "whole_seconds", "time_of",
     "at_time",
-    "sortable", "time_plus", "time_minus", "clock_trunc", "clock_diff", "to_bytes",
+    "sortable", "json_field", "json_int", "json_float", "json_bool", "json_quoted", "json_number",
+     "time_plus", "time_minus", "clock_trunc", "clock_diff", "to_bytes",
     "from_bytes",
     *(name for name in LIBRARY if name.endswith("s_apart")),
 }  # fmt: skip

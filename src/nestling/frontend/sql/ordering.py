@@ -20,10 +20,12 @@ from nestling.calculus.build import call, first, for_, negate, union
 from nestling.calculus.terms import Const, Expr, Field, Term
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type
+from nestling.frontend.sql.by_content import is_array
+from nestling.frontend.sql.codes import is_sorted, nullable_code
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.context import QueryRows, SqlEnv, only
 from nestling.frontend.sql.convert import is_nullable, scalar_of, scalar_type
-from nestling.frontend.values import One, Row, Value, of_term, singleton
+from nestling.frontend.values import One, Row, Value, of_term, singleton, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +95,19 @@ def first_rows(rows: QueryRows, keys: Sequence[Key], node: Any, env: SqlEnv) -> 
     own, hidden = type_.names[: len(rows.names)], iter(type_.names[len(rows.names) :])
     greatest = bool(keys) and keys[0].descending
     var = env.run.var("x", rows.expr)
-    fields: list[tuple[str, Value]] = []
-    for i, key in enumerate(keys):
-        value = of_term(Field(var, own[key.column] if key.column is not None else next(hidden)))
-        parts = _placed(scalar_of(value, key.node, env), key, greatest, env)
-        fields += [(f"·{i}_{j}", One(part)) for j, part in enumerate(parts)]
-    row = Row(tuple((name, of_term(Field(var, name))) for name in own))
-    keyed = for_(var, rows.expr, singleton(Row((*fields, ("row", row))), env.run.site))
+
+    def placed() -> Expr:
+        fields: list[tuple[str, Value]] = []
+        for i, key in enumerate(keys):
+            value = of_term(Field(var, own[key.column] if key.column is not None else next(hidden)))
+            if is_array(type_of(value)) and is_sorted(type_of(value)):
+                value = One(nullable_code(value, key.node, env))
+            parts = _placed(scalar_of(value, key.node, env), key, greatest, env)
+            fields += [(f"·{i}_{j}", One(part)) for j, part in enumerate(parts)]
+        row = Row(tuple((name, of_term(Field(var, name))) for name in own))
+        return singleton(Row((*fields, ("row", row))), env.run.site)
+
+    keyed = for_(var, rows.expr, env.run.enclosed(placed))
     taken = first(limit + offset, keyed, greatest) if limit is not None else keyed
     if offset:
         taken = union(element_type(keyed), taken, negate(first(offset, keyed, greatest)))

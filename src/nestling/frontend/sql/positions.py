@@ -7,7 +7,7 @@ that is not there has a null, as with ``get``, where Spark in its ANSI mode woul
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -15,9 +15,8 @@ from sqlglot import exp
 from nestling.calculus.build import call, const, for_, union
 from nestling.calculus.lists import AT, ITEM, is_list
 from nestling.calculus.maps import is_map
-from nestling.calculus.optional import optional
 from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
-from nestling.calculus.types import UNIT, Scalar
+from nestling.calculus.types import Scalar
 from nestling.calculus.typing import element_type
 from nestling.frontend.sql.comparing import DECLARE, compared, identical
 from nestling.frontend.sql.conditions import guarded
@@ -28,7 +27,6 @@ from nestling.frontend.sql.convert import (
     converted,
     elementwise,
     is_nullable,
-    null_of,
     scalar_of,
     stored,
 )
@@ -42,10 +40,8 @@ from nestling.frontend.values import (
     Row,
     Value,
     bag_of,
-    fields_of,
     of_term,
     singleton,
-    there,
     type_of,
     without_positions,
 )
@@ -100,16 +96,16 @@ def written_list(values: list[Value], env: SqlEnv) -> Many:
     return Many(union(element_type(parts[0]), *parts))
 
 
-def _each(array: Expr, env: SqlEnv, body: Callable[[Var], Expr]) -> Expr:
+def each(array: Expr, env: SqlEnv, body: Callable[[Var], Expr]) -> Expr:
     var = env.run.var("x", array)
     return for_(var, array, env.run.enclosed(lambda: body(var)))
 
 
-def _item(var: Var) -> Value:
+def item(var: Var) -> Value:
     return of_term(Field(var, ITEM))
 
 
-def _size(array: Expr, env: SqlEnv) -> Term:
+def size_of(array: Expr, env: SqlEnv) -> Term:
     return env.run.fold("count", array)
 
 
@@ -121,10 +117,10 @@ def element(array: Many, at: Term, env: SqlEnv) -> Value:
 
     def here(var: Var) -> Expr:
         return where(
-            call("=" if is_nullable(at) else "==", Field(var, AT), at), singleton(_item(var), env.run.site)
+            call("=" if is_nullable(at) else "==", Field(var, AT), at), singleton(item(var), env.run.site)
         )
 
-    return picked(_each(array.expr, env, here), env)
+    return picked(each(array.expr, env, here), env)
 
 
 def _whole(value: Value, node: Any, env: SqlEnv) -> Term:
@@ -176,7 +172,7 @@ def _from_one(array: Expr, node: Any, place: int, env: SqlEnv) -> Term:
         )
     if isinstance(at, Const) and at.value is not None and at.value > 0:
         return const(at.value - 1)
-    from_end = call("+", _size(array, env), at)
+    from_end = call("+", size_of(array, env), at)
     test = call(">", at, const(0))
     test = call("coalesce", test, const(False)) if is_nullable(at) else test
     return call("if", test, call("-", at, const(1)), from_end)
@@ -190,9 +186,9 @@ def of_array_position(node: Any, env: SqlEnv) -> Value:
         return One(Const(None, Scalar("int", True)))
 
     def here(var: Var) -> Expr:
-        return where(compared("=", _item(var), value, node, env), Sing(Field(var, AT)))
+        return where(compared("=", item(var), value, node, env), Sing(Field(var, AT)))
 
-    first = env.run.fold("min", _each(array.expr, env, here))
+    first = env.run.fold("min", each(array.expr, env, here))
     found = call("+", call("coalesce", first, const(-1)), const(1))
     if isinstance(value, One) and is_nullable(value.term):
         null = Const(None, Scalar("int", True))
@@ -206,7 +202,7 @@ def of_array_position(node: Any, env: SqlEnv) -> Value:
 def of_transform(node: Any, env: SqlEnv) -> Value:
     """``transform(array, x -> …)``, ``transform(array, (x, i) -> …)``."""
     takes(node, 2, 2, env)
-    array, body = array_of(node, 0, env), _lambda(node, 1, env)
+    array, body = array_of(node, 0, env), lambda_of(node, 1, env)
 
     def made(var: Var) -> Expr:
         inner = _within(body, var, array, env)
@@ -215,13 +211,13 @@ def of_transform(node: Any, env: SqlEnv) -> Value:
             entry(Field(var, AT), value, env) if is_list(type_of(array)) else singleton(value, env.run.site)
         )
 
-    return Many(_each(array.expr, env, made))
+    return Many(each(array.expr, env, made))
 
 
 def of_filter(node: Any, env: SqlEnv) -> Value:
     """``filter(array, x -> …)``, ``filter(array, (x, i) -> …)``."""
     takes(node, 2, 2, env)
-    array, body = array_of(node, 0, env), _lambda(node, 1, env)
+    array, body = array_of(node, 0, env), lambda_of(node, 1, env)
 
     def kept(var: Var, rest: Callable[[SqlEnv], Expr]) -> Expr:
         return guarded(body.this, _within(body, var, array, env), rest)
@@ -240,14 +236,14 @@ def kept_of(array: Many, kept: Callable[[Var, Callable[[SqlEnv], Expr]], Expr], 
             def in_front(other: Var) -> Expr:
                 return where(call("<", Field(other, AT), Field(var, AT)), kept(other, lambda _: YES))
 
-            return entry(env.run.fold("count", _each(array.expr, env, in_front)), _item(var), env)
+            return entry(env.run.fold("count", each(array.expr, env, in_front)), item(var), env)
 
         return kept(var, numbered)
 
-    return Many(_each(array.expr, env, found))
+    return Many(each(array.expr, env, found))
 
 
-def _lambda(node: Any, place: int, env: SqlEnv) -> Any:
+def lambda_of(node: Any, place: int, env: SqlEnv) -> Any:
     found = node.expressions[place]
     if not isinstance(found, exp.Lambda) or len(found.expressions) not in (1, 2):
         raise env.error(node, f"{node.name} takes a lambda of the element and its position", "write x -> …")
@@ -261,7 +257,7 @@ def _within(body: Any, var: Var, array: Many, env: SqlEnv) -> SqlEnv:
         if len(names) > 1:
             raise no_positions(f"({', '.join(names)}) -> …", body, env)
         return replace(env, bound={**env.bound, names[0]: of_term(var)}, match=None)
-    values = zip(names, (_item(var), of_term(Field(var, AT))), strict=False)
+    values = zip(names, (item(var), of_term(Field(var, AT))), strict=False)
     return replace(env, bound={**env.bound, **dict(values)}, match=None)
 
 
@@ -282,16 +278,16 @@ def of_slice(node: Any, env: SqlEnv) -> Value:
     def inside(var: Var) -> Expr:
         at = call("-", Field(var, AT), start)
         test = call("and", call(">=", at, const(0)), call("<", at, length))
-        return where(call("and", call(">=", start, const(0)), test), entry(at, _item(var), env))
+        return where(call("and", call(">=", start, const(0)), test), entry(at, item(var), env))
 
-    return Many(_each(array.expr, env, inside))
+    return Many(each(array.expr, env, inside))
 
 
 def of_reverse(node: Any, env: SqlEnv) -> Value:
     """``reverse(array)``."""
     array = list_of(node, 0, env)
-    last = call("-", _size(array.expr, env), const(1))
-    return Many(_each(array.expr, env, lambda x: entry(call("-", last, Field(x, AT)), _item(x), env)))
+    last = call("-", size_of(array.expr, env), const(1))
+    return Many(each(array.expr, env, lambda x: entry(call("-", last, Field(x, AT)), item(x), env)))
 
 
 def joined_lists(arrays: list[Many], env: SqlEnv) -> Many:
@@ -301,9 +297,9 @@ def joined_lists(arrays: list[Many], env: SqlEnv) -> Many:
     for array in arrays:
         here = start
         parts.append(
-            _each(array.expr, env, lambda x, at=here: entry(call("+", Field(x, AT), at), _item(x), env))  # type: ignore[misc]
+            each(array.expr, env, lambda x, at=here: entry(call("+", Field(x, AT), at), item(x), env))  # type: ignore[misc]
         )
-        start = call("+", start, _size(array.expr, env))
+        start = call("+", start, size_of(array.expr, env))
     return Many(union(element_type(parts[0]), *parts))
 
 
@@ -314,15 +310,15 @@ def flattened(array: Many, env: SqlEnv) -> Many:
         def in_front(other: Var) -> Expr:
             return where(call("<", Field(other, AT), Field(outer, AT)), _inner(other, lambda _: YES))
 
-        start = env.run.fold("count", _each(array.expr, env, in_front))
-        return _inner(outer, lambda x: entry(call("+", start, Field(x, AT)), _item(x), env))
+        start = env.run.fold("count", each(array.expr, env, in_front))
+        return _inner(outer, lambda x: entry(call("+", start, Field(x, AT)), item(x), env))
 
     def _inner(outer: Var, body: Callable[[Var], Expr]) -> Expr:
-        value = _item(outer)
+        value = item(outer)
         assert isinstance(value, Many)
-        return _each(value.expr, env, body)
+        return each(value.expr, env, body)
 
-    return Many(_each(array.expr, env, inside))
+    return Many(each(array.expr, env, inside))
 
 
 def of_appended(at_end: bool) -> Builder:
@@ -349,7 +345,7 @@ def _as_items(array: Many, type_: Any, node: Any, env: SqlEnv) -> Many:
     if not is_list(type_of(array)):
         return Many(elementwise(array.expr, type_, node, env))
     return Many(
-        _each(array.expr, env, lambda x: entry(Field(x, AT), converted(_item(x), type_, node, env), env))
+        each(array.expr, env, lambda x: entry(Field(x, AT), converted(item(x), type_, node, env), env))
     )
 
 
@@ -360,7 +356,7 @@ def of_array_remove(node: Any, env: SqlEnv) -> Value:
     ordered = is_list(type_of(array))
 
     def kept(var: Var, rest: Callable[[SqlEnv], Expr]) -> Expr:
-        same = compared("=", _item(var) if ordered else of_term(var), value, node, env)
+        same = compared("=", item(var) if ordered else of_term(var), value, node, env)
         same = call("coalesce", same, const(False)) if is_nullable(same) else same
         return where(call("not", same), rest(env))
 
@@ -378,131 +374,10 @@ def of_array_compact(node: Any, env: SqlEnv) -> Value:
     ordered = is_list(type_of(array))
 
     def kept(var: Var, rest: Callable[[SqlEnv], Expr]) -> Expr:
-        null = identical(_item(var) if ordered else of_term(var), Null(), node, env)
+        null = identical(item(var) if ordered else of_term(var), Null(), node, env)
         return where(call("not", null), rest(env))
 
     return kept_of(array, kept, env)
-
-
-def of_sorted(nulls_first: bool) -> Builder:
-    """``sort_array(array, ascending)`` and ``array_sort(array)``: the place of an element is how many come before it.
-
-    These are those that are equal in the first fields and less in the next, or in all and stand before it: a sum of
-    counts, each with one bound.
-    """
-
-    def of(node: Any, env: SqlEnv) -> Value:
-        takes(node, 1, 2 if nulls_first else 1, env)
-        array, less = list_of(node, 0, env), "<"
-        if len(node.expressions) == 2:
-            if not isinstance(node.expressions[1], exp.Boolean):
-                raise env.error(node.expressions[1], f"{node.name} takes true or false written out")
-            less = "<" if node.expressions[1].this else ">"
-
-        def numbered(var: Var) -> Expr:
-            def in_front(other: Var, place: int) -> Expr:
-                tests = _before_in_all(_item(other), _item(var), less, nulls_first, node, env)
-                same = call("<", Field(other, AT), Field(var, AT))
-                found = [*tests.less, *([*one, same] for one in tests.equal)]
-                return _where_all(found[place], YES)
-
-            probe = _before_in_all(_item(var), _item(var), less, nulls_first, node, env)
-            parts = [
-                _each(array.expr, env, lambda other, place=place: in_front(other, place))  # type: ignore[misc]
-                for place in range(len(probe.less) + len(probe.equal))
-            ]
-            return entry(env.run.fold("count", union(UNIT, *parts)), _item(var), env)
-
-        return Many(_each(array.expr, env, numbered))
-
-    return of
-
-
-@dataclass(frozen=True)
-class _Cases:
-    """When a value comes before another, and when they are equal: the one case or the other, each of several tests."""
-
-    less: list[list[Term]]
-    equal: list[list[Term]]
-
-
-def _before_in_all(one: Value, two: Value, less: str, nulls_first: bool, node: Any, env: SqlEnv) -> _Cases:
-    ours, theirs = fields_of(one), fields_of(two)
-    flags = there(one), there(two)
-    if ours is not None and theirs is not None:
-        found = _Cases([], [[]])
-        for (_, a), (_, b) in zip(ours, theirs, strict=True):
-            field = _before_in_all(a, b, less, True, node, env)
-            found = _Cases(
-                [*found.less, *([*same, *test] for same in found.equal for test in field.less)],
-                [[*same, *test] for same in found.equal for test in field.equal],
-            )
-        if flags[0] is None or flags[1] is None:
-            return found
-        nulls = call("not", flags[0]), call("not", flags[1])
-        full: list[Term] = [flags[0], flags[1]]
-        found = _Cases([[*full, *test] for test in found.less], [[*full, *test] for test in found.equal])
-    else:
-        x, y = scalar_of(one, node, env), scalar_of(two, node, env)
-        found = _Cases([[call(less, x, y)]], [[call("=" if is_nullable(x) else "==", x, y)]])
-        if not is_nullable(x):
-            return found
-        nulls = call("is_null", x), call("is_null", y)
-    first = nulls_first == (less == "<")
-    apart: list[Term] = [nulls[0], call("not", nulls[1])] if first else [call("not", nulls[0]), nulls[1]]
-    return _Cases([*found.less, apart], [*found.equal, list(nulls)])
-
-
-def _where_all(tests: list[Term], body: Expr) -> Expr:
-    for test in reversed(tests):
-        body = where(test, body)
-    return body
-
-
-# -- several lists side by side
-
-
-def of_zip_with(node: Any, env: SqlEnv) -> Value:
-    """``zip_with(a, b, (x, y) -> …)``: the shorter is filled up with nulls."""
-    takes(node, 3, 3, env)
-    arrays = [list_of(node, 0, env), list_of(node, 1, env)]
-    body = _lambda(node, 2, env)
-    if len(body.expressions) != 2:
-        raise env.error(node, "zip_with takes a lambda of two elements", "write (x, y) -> …")
-    names = [part.name for part in body.expressions]
-
-    def made(values: list[Value]) -> Value:
-        inner = replace(env, bound={**env.bound, **dict(zip(names, values, strict=True))}, match=None)
-        return stored(inner.value(body.this), body.this, inner)
-
-    return _zipped(arrays, made, node, env)
-
-
-def of_arrays_zip(node: Any, env: SqlEnv) -> Value:
-    """``arrays_zip(a, b, …)``: structs of their elements, called as the columns are, or by their places."""
-    arrays = [list_of(node, i, env) for i in range(len(node.expressions))]
-    names = [part.name if isinstance(part, exp.Column) else str(i) for i, part in enumerate(node.expressions)]
-    return _zipped(arrays, lambda values: Row(tuple(zip(names, values, strict=True))), node, env)
-
-
-def _zipped(arrays: list[Many], made: Callable[[list[Value]], Value], node: Any, env: SqlEnv) -> Many:
-    """The elements at each position, those of an array that is longer than all before it beside nulls."""
-    parts: list[Expr] = []
-    types = [optional(type_of(_item(env.run.var("x", array.expr)))) for array in arrays]
-    for place, array in enumerate(arrays):
-
-        def side_by_side(var: Var, place: int = place) -> Expr:
-            at = Field(var, AT)
-            values = [null_of(type_, node, env) for type_ in types[:place]]
-            values.append(converted(_item(var), types[place], node, env))
-            values += [element(other, at, env) for other in arrays[place + 1 :]]
-            found = entry(at, made(values), env)
-            for other in arrays[:place]:
-                found = where(call(">=", at, _size(other.expr, env)), found)
-            return found
-
-        parts.append(_each(array.expr, env, side_by_side))
-    return Many(union(element_type(parts[0]), *parts))
 
 
 # -- lists as texts
@@ -519,19 +394,19 @@ def of_array_join(node: Any, env: SqlEnv) -> Value:
         raise env.error(node, "array_join takes texts that are not null", "write coalesce(…, '')")
 
     def text(var: Var) -> Expr:
-        found = as_text(scalar_of(_item(var), node, env), node, env, node.name)
+        found = as_text(scalar_of(item(var), node, env), node, env, node.name)
         solid = call("coalesce", found, instead[0] if instead else const("")) if is_nullable(found) else found
         parts = (const(True), Field(var, AT), solid, by)
         one = singleton(Row(tuple((f"_{i}", One(part)) for i, part in enumerate(parts))), env.run.site)
         return one if instead or not is_nullable(found) else where(call("not", call("is_null", found)), one)
 
-    return One(call("coalesce", env.run.fold("string_agg", _each(array.expr, env, text)), const("")))
+    return One(call("coalesce", env.run.fold("string_agg", each(array.expr, env, text)), const("")))
 
 
 POSITIONS: dict[str, Builder] = {
     "transform": of_transform, "filter": of_filter, "get": of_get, "element_at": of_element_at,
     "try_element_at": of_element_at, "array_position": of_array_position, "slice": of_slice,
     "array_append": of_appended(True), "array_prepend": of_appended(False), "array_remove": of_array_remove,
-    "array_compact": of_array_compact, "sort_array": of_sorted(True), "array_sort": of_sorted(False),
-    "zip_with": of_zip_with, "arrays_zip": of_arrays_zip, "array_join": of_array_join,
+    "array_compact": of_array_compact,
+    "array_join": of_array_join,
 }  # fmt: skip

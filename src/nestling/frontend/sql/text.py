@@ -7,6 +7,7 @@ refused, so every word and literal of the text must be found in the tree again.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -130,8 +131,15 @@ class Text:
         places = [part.meta for part in node.walk() if "start" in part.meta]
         if not places:
             return self.span(node.parent) if node.parent is not None else None
-        start = min(place["start"] for place in places)
-        return self._between(start, max(place["end"] for place in places))
+        start, end = min(place["start"] for place in places), max(place["end"] for place in places)
+        return self._between(start, self._closed(start, end) if isinstance(node, exp.Func) else end)
+
+    def _closed(self, start: int, end: int) -> int:
+        """Where the brackets of a call end, which no word of the tree stands for."""
+        left = self.text.count("(", start, end + 1) - self.text.count(")", start, end + 1)
+        while left > 0 and (found := re.compile(r"\s*\)").match(self.text, end + 1)):
+            left, end = left - 1, found.end() - 1
+        return end
 
     def _between(self, start: int, end: int) -> Span:
         first = self.text.rfind("\n", 0, start) + 1

@@ -56,10 +56,15 @@ class Derivation:
     parts: tuple[Part, ...]
 
 
-def derive(name: str, query: Expr, deep: frozenset[DeepPath] = frozenset()) -> Derivation:
-    """The derivation of ``query``, called ``name``; deep updates reach the inputs at ``deep``."""
+def derive(
+    name: str, query: Expr, deep: frozenset[DeepPath] = frozenset(), plain: Expr | None = None
+) -> Derivation:
+    """The derivation of ``query``, called ``name``; deep updates reach the inputs at ``deep``.
+
+    ``plain``: its normal form, where that is known.
+    """
     check(query)
-    normal = infer_flags(run(query, PASSES), deep)
+    normal = infer_flags(run(query, PASSES) if plain is None else plain, deep)
     check(normal)
     shredded = shred(normal)
     check(shredded.flat)

@@ -40,6 +40,7 @@ from nestling.program.statements import (
     MapDecl,
     MapEvent,
     Measure,
+    NewAndOld,
     Order,
     Range,
     Statement,
@@ -63,6 +64,8 @@ from nestling.transform.viewlet.tested import tests_ranges, untested
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
 MOST_MAPS = 40
+#: So many does Python take inside one another; that over the rows of a batch is counted, as the step that finds them.
+MOST_LOOPS = 20
 #: More aggregates than this of one map in one row that is stored: every set of them is a statement.
 MOST_AT_ONCE = 6
 
@@ -78,6 +81,14 @@ class CannotCompile(Exception):
     def __init__(self, what: str, code: str) -> None:
         super().__init__(what)
         self.code = code
+
+
+def _is_loop(step: Step, keys: Mapping[str, Sequence[int]]) -> bool:
+    """Whether ``step`` may find many rows."""
+    if isinstance(step, Find):
+        key = keys.get(step.source) or range(len(step.args))
+        return not set(key) <= set(step.known)
+    return isinstance(step, Each | Where | NewAndOld)
 
 
 def _is_count(weight: Term) -> bool:
@@ -300,6 +311,8 @@ class Compiler:
             ordered = plan(steps, known, keys)
         except Unplannable as error:
             raise CannotCompile(str(error), CannotCompile.UNBOUND) from error
+        if self.drafts.one_by_one and sum(_is_loop(step, keys) for step in ordered) > MOST_LOOPS:
+            raise CannotCompile(f"it would take more than {MOST_LOOPS} nested loops", CannotCompile.CAP)
         return Statement("", monomial.keys, tuple(weights), ordered)
 
     def columns(self) -> dict[str, Sequence[Var]]:

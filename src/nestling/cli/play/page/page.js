@@ -252,16 +252,23 @@ function typed(text, type) {
   return text;
 }
 
-function bagCell(table, row, bag, elements) {
+// The elements of a bag, and of the bags in these: ``inside`` are the elements on the way to it.
+function bagCell(table, row, bag, elements, inside = []) {
   const key = keyOf(table, row);
-  const shown = elements.map((element) => node("span", { class: "element" }, brief(element),
-    node("button", { class: "small", title: "delete the element", "aria-label": "delete the element",
-      onclick: () => send({ what: "delete element", table: table.name, key, bag, element }) }, "✕")));
+  const shown = elements.map((element) => {
+    const bags = element !== null && typeof element === "object" ? Object.keys(element).filter((name) => Array.isArray(element[name])) : [];
+    const within = bags.flatMap((name) => bagCell(table, row, name, element[name], [...inside, { bag, element }]));
+    return node("span", { class: "element" }, brief(element), ...within,
+      node("button", { class: "small", title: "delete the element", "aria-label": "delete the element",
+        onclick: () => send({ what: "delete element", table: table.name, key, inside, bag, element }) }, "✕"));
+  });
   const add = node("button", { class: "small more", title: "insert an element", "aria-label": "insert an element", onclick: () => {
-    const sample = elements[elements.length - 1] ?? state.tables.find((t) => t.name === table.name).rows.flatMap((r) => r[bag])[0] ?? {};
+    const rows = state.tables.find((each) => each.name === table.name).rows;
+    const path = [...inside.map((step) => step.bag), bag];
+    const sample = elements[elements.length - 1] ?? path.reduce((found, name) => found.flatMap((each) => each[name]), rows)[0] ?? {};
     const input = node("input", { class: "json", value: JSON.stringify(sample) });
     input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") parsed(input.value, (element) => send({ what: "insert element", table: table.name, key, bag, element }));
+      if (event.key === "Enter") parsed(input.value, (element) => send({ what: "insert element", table: table.name, key, inside, bag, element }));
       if (event.key === "Escape") drawTables();
     });
     add.replaceWith(input);
@@ -271,7 +278,8 @@ function bagCell(table, row, bag, elements) {
 }
 
 const brief = (element) => (element !== null && typeof element === "object"
-  ? Object.values(element).map((part) => (typeof part === "object" ? JSON.stringify(part) : part)).join(", ") : String(element));
+  ? Object.values(element).filter((part) => !Array.isArray(part))
+    .map((part) => (typeof part === "object" ? JSON.stringify(part) : part)).join(", ") : String(element));
 
 function documentNode(found) {
   const input = node("input", { class: "json", "aria-label": "an XQuery Update", value: `delete node doc("${found.name}")//*[last()]` });
