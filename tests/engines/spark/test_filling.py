@@ -9,6 +9,7 @@ import pytest
 
 from nestling.calculus.terms import Var
 from nestling.calculus.types import INT, LABEL, STR
+from nestling.database.database import Database
 from nestling.database.objects import declarations
 from nestling.database.spark.defined import compiled
 from nestling.database.spark.programs import filling
@@ -20,7 +21,7 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.filling import gathers
 from nestling.engine.spark.frames import freed
 from nestling.program.statements import Check, Find, Program, Statement, TableDecl
-from nestling.program.steps import maps_of
+from nestling.program.steps import maps_of, reads, trigger_statements
 from nestling.transform.viewlet import compile_batches
 from tests.documents.xmark import QUERIES
 from tests.frontends.sql.worlds import plain
@@ -127,6 +128,23 @@ def test_filled_maps_are_those_of_triggers(shop):
         meant = running.beside(running.program, by_triggers)
         assert found == {row[: len(running.layouts[name].keys)]: row for row in meant._entries(name)}
     shop.verify()
+
+
+def test_an_outer_join_goes_through_its_rows_twice():
+    """its sum and its count are of one body; and what is only filled is told from others by its body alone"""
+    tables = Database()
+    tables.table("people", PEOPLE, key="id")
+    tables.table("orders", ORDERS, key="id")
+    tables.view("spent", FLAT["spent"].replace("o.price * o.qty", "o.price"))
+    declared = tables._state.declarations()
+    view: Any = compiled(tables._state.definitions["spent"], declared, False)
+    program = compile_batches(declared, {"spent": view.flat}, store={"spent": "counts"})
+    found = filling(program, set(program.maps))
+    assert found is not None
+    every = [each for trigger in found.triggers.values() for each in trigger_statements(trigger)]
+
+    assert len(program.maps) == 3
+    assert sum("orders" in reads(each) for each in every) == 2
 
 
 def test_what_is_there_until_maps_are_filled_has_names_of_its_own():

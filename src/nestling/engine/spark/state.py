@@ -286,8 +286,11 @@ class LakeState:
     def is_once(self, name: str) -> bool:
         if not self.is_summed(name):
             return False
-        paths = [path for part in self.stored[name].files if part.rows for path in part.paths]
-        return bool(self.layouts[name].key) or self.driver.has_once(paths)
+        some = [part for part in self.stored[name].files if part.rows]
+        in_files = all(part.paths for part in some)
+        return bool(self.layouts[name].key) or (
+            in_files and self.driver.has_once([path for part in some for path in part.paths])
+        )
 
     def summed(self, name: str) -> str:
         """The rows of a source, summed by key."""

@@ -13,7 +13,7 @@ Law (8): what is filled is the meaning of the map's query.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from graphlib import TopologicalSorter
 
@@ -40,8 +40,9 @@ def fill(program: Program, wanted: Iterable[str], taken: Iterable[str] = ()) -> 
     They stand in an order in which each map comes after those it is filled from. The tables, and the maps that are
     not filled, are there already. What is stored until then has none of the names that are ``taken``.
     """
-    compiler = _filling(program, taken)
     pending, statements = list(wanted), dict[str, list[Statement]]()
+    # What a map waits for before it passes it on is not in that map.
+    compiler = _filling(program, taken, program.deferred - {*pending})
     there = program.maps.keys() - set(pending)
     while pending:
         name = pending.pop()
@@ -76,7 +77,7 @@ def filling(name: str) -> str:
     return f"·fill {name}"
 
 
-def _filling(program: Program, taken: Iterable[str]) -> Compiler:
+def _filling(program: Program, taken: Iterable[str], late: Set[str]) -> Compiler:
     columns = [column.name for table in program.tables.values() for column in table.columns]
     names = Names(frozenset([*columns, *program.tables, *program.maps, *taken, "times"]))
     compiler = Compiler(
@@ -85,6 +86,7 @@ def _filling(program: Program, taken: Iterable[str]) -> Compiler:
     for name, decl in program.maps.items():
         if decl.role != "watch":
             compiler.maps[name] = decl
+        if decl.role != "watch" and name not in late:
             compiler.by_identity.setdefault(_identity(decl), []).append(
                 MapHandle(name, parts(decl.query).measures)
             )

@@ -103,7 +103,8 @@ class Driver:
         """The keys and amounts of each statement."""
         sources = {source for statement in statements for source in reads(statement)}
         changes = [moment.changes[name] for name in sources if is_change(name)]
-        if any(change.size > limits.MAX_DRIVER_ROWS or change.table is None for change in changes):
+        most = limits.MAX_DRIVER_ROWS * limits.CHANGE_FACTOR
+        if any(change.size > most or change.table is None for change in changes):
             return None
         runs = [self._of(statement, moment, targets[statement.target], params) for statement in statements]
         some = [run for run in runs if run is not None]
