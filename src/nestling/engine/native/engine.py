@@ -17,7 +17,7 @@ from nestling.engine.native.counts import Counts
 from nestling.engine.native.described import NativeDescription, view_bytes
 from nestling.engine.native.logs import LogHistory
 from nestling.engine.native.lower import Lowered, lowered
-from nestling.engine.native.specification import DoorSpecification
+from nestling.engine.native.specification import Accepting, DoorSpecification
 from nestling.engine.native.values import Unsupported
 from nestling.engine.nesting import is_flat, leaves, nested, shape
 from nestling.engine.protocol import Batch, Row, RowEngine
@@ -34,9 +34,6 @@ Tables = Mapping[str, Mapping[Row, int]]
 Remember = Callable[[str, Iterable[tuple[Row, Any]]], None]
 #: Makes the engine that a program moves to, over the rows that there are.
 Elsewhere = Callable[[Program, Tables], RowEngine]
-
-#: (door, rows, times, list): see ``NativeEngine.accepting``.
-Accepting = Callable[[int, Any, int, list[Any]], int | None]
 
 
 class NativeEngine:
