@@ -181,14 +181,14 @@ def test_what_is_stored_is_checked(spark, tmp_path, monkeypatch):
 
 
 def tampered(lake: Path) -> None:
-    """Double the amounts in the files of every map of floats."""
+    """Double the amounts in the files of every map: all that is measured beside how often something is there."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     for file in (lake / "data").rglob("*.parquet"):
         table = pq.read_table(file)
         for i, field in enumerate(table.schema):
-            if field.name.startswith("m") and str(field.type) == "double":
+            if field.name.startswith("m") and field.name != "m0":
                 table = table.set_column(i, field, pc.multiply(table.column(i), 2))
                 pq.write_table(table, file)
                 file.with_name(f".{file.name}.crc").unlink(missing_ok=True)  # Spark would notice
