@@ -75,6 +75,12 @@ def test_twice_the_same_row_is_there_twice():
 
 
 @dataclass
+class Line:
+    n: int
+    note: str | None
+
+
+@dataclass
 class Part:
     k: int
     name: str
@@ -83,7 +89,7 @@ class Part:
 ORDERED = {
     "id": int,
     "tags": nl.List[str | None],
-    "lines": nl.List[{"n": int, "note": str | None}],
+    "lines": nl.List[Line],
     "grid": nl.List[nl.List[int]],
     "some": [Part | None],
 }
