@@ -108,6 +108,24 @@ def test_what_comes_here_is_compared_here(spark, shop, monkeypatch):
     shop.verify()
 
 
+def test_the_jobs_of_a_change_say_what_they_do(spark, shop, monkeypatch):
+    """and what the user says of jobs holds again after it"""
+    monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", 0)
+    context = spark.sparkContext
+    counters = Counters(spark)
+    context.setLocalProperty("spark.job.description", "mine")
+    try:
+        shop.apply({"orders": spark.createDataFrame([(*order(3, (3, 1), (0, 2), (0, 2)), "delete")], FEED)})
+        assert context.getLocalProperty("spark.job.description") == "mine"
+    finally:
+        context.setLocalProperty("spark.job.description", None)
+
+    said = {job.description().get() for job in counters.new_jobs()}
+    assert {"nestling: copying rows that came", "nestling: a large change"} <= said
+    assert any(text.startswith("nestling: writing orders") for text in said)
+    assert all(text.startswith("nestling: ") for text in said)
+
+
 @pytest.mark.parametrize("most", [100_000, 0], ids=["by Arrow", "by a query"])
 def test_a_key_that_two_rows_would_have_is_refused(spark, shop, monkeypatch, most):
     """one that is stored, or two that come, however they come; and nothing is stored of it"""

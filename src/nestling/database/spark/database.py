@@ -44,6 +44,7 @@ from nestling.database.spark.watching import feed_of
 from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
 from nestling.engine.spark.accepted import check_session, is_local
+from nestling.engine.spark.jobs import described_jobs
 from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
 from nestling.progress import shown
@@ -217,7 +218,8 @@ class SparkDatabase(EvolvingLake):
             large = Large(self._state, self.version + 1)
             self._began = perf_counter()
             try:
-                with self._store.doubting(), shown("large change"):
+                described = described_jobs(self._state.running.session, "nestling: a large change")
+                with self._store.doubting(), shown("large change"), described:
                     yield large
             finally:
                 large.forget()

@@ -125,9 +125,12 @@ class Functions:
             return names[name]
 
     def _define_constants(self, words: frozenset[str], names: dict[str, Any]) -> None:
-        new = [f"{name} = {text}" for text, name in self.constants.items() if name in words - names.keys()]
-        if new:
-            run_compiled(compiled("\n".join(new), "nestling trigger program"), names)
+        """Put the constants among ``words`` into ``names``, each after those that it is made of."""
+        for text, name in self.constants.items():
+            if name in words and name not in names:
+                code = compiled(f"{name} = {text}", "nestling trigger program")
+                self._define_constants(frozenset(_names(code)) - {name}, names)
+                run_compiled(code, names)
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.compactor import Compactor
+from nestling.engine.spark.jobs import described_jobs
 from nestling.engine.spark.merging import group_rows, has_keys_once, in_order, summed_here
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame, unregistered
@@ -126,7 +127,10 @@ class EngineLake:
         """A copy of a DataFrame of any session, in the engine's session, that lasts until the next commit; its rows,
         its bytes, and for how many of its rows a condition, ``wrong``, holds."""
         folder, is_plain = self.passing("arrived"), has_plain_names(frame.schema)
-        files, rows, refused = written_and_checked(self.lake, frame, folder, wrong if is_plain else "false")
+        with described_jobs(self.session, "nestling: copying rows that came"):
+            files, rows, refused = written_and_checked(
+                self.lake, frame, folder, wrong if is_plain else "false"
+            )
         size, copy = sum(file.bytes for file in files), self.read([file.name for file in files], frame.schema)
         return copy, rows, size, refused if is_plain else copy.where(wrong).count()
 
@@ -147,7 +151,7 @@ class EngineLake:
         """
         stays = name in self.keys
         folder = self.lake.fresh(self.keys[name]) if stays else self.passing(name)
-        with python_errors():
+        with python_errors(), described_jobs(self.session, f"nestling: writing {name}"):
             frame = self.session.sql(text)
             if name in self.layouts and self.layouts[name].keys:
                 frame = by_rows(frame, self.layouts[name].sort_texts, rows, is_placed)

@@ -16,6 +16,7 @@ from itertools import count
 from nestling.calculus.terms import Var
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.jobs import described_jobs
 from nestling.engine.spark.relations import UNCOUNTED, difference
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.stage import Sink, arrow
@@ -49,7 +50,8 @@ def filled(program: Program, moment: LakeState, maps: Set[str], sink: Sink | Non
 
     def keep(name: str, text: str, rows: int) -> None:
         say(f"map {next(done)} of {len(maps)}")
-        now.add(name, arrow(now, text) if sink is None else sink.write(name, text, rows))
+        with described_jobs(now.session, f"nestling: filling {name}"):
+            now.add(name, arrow(now, text) if sink is None else sink.write(name, text, rows))
 
     try:
         fill(program, now, keep, maps)

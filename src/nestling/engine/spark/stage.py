@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nestling.engine.spark.jobs import described_jobs
 from nestling.engine.spark.relations import at_most, difference
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState
@@ -92,9 +93,11 @@ class Stage:
         """What every run adds, by target, summed by key."""
         found: list[Added] = [dict(self.here.get(run, {})) for run in range(self.runs)]
         if self.sink is None and self.targets:
-            table = arrow(
-                self.moment, self._text(" UNION ALL ".join(map(self._tagged, range(len(self.targets)))))
-            )
+            names = ", ".join(target.name for target in self.targets)
+            with described_jobs(self.moment.session, f"nestling: what changes in {names}"):
+                table = arrow(
+                    self.moment, self._text(" UNION ALL ".join(map(self._tagged, range(len(self.targets)))))
+                )
             for tag, target in enumerate(self.targets):
                 rows = untagged(table, tag)
                 layout = self.moment.layouts[target.name]
