@@ -1,5 +1,8 @@
 """Nested views are read straight from the flat rows of their engine: the same rows, the same lists."""
 
+from dataclasses import dataclass
+from operator import itemgetter
+
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -69,3 +72,44 @@ def test_twice_the_same_row_is_there_twice():
     assert sorted(view.rows()) == [("row", []), ("row", ["a"]), ("row", ["a"])]
     db.delete("t", key=2)
     assert sorted(view.rows()) == [("row", []), ("row", ["a"])]
+
+
+@dataclass
+class Line:
+    n: int
+    note: str | None
+
+
+@dataclass
+class Part:
+    k: int
+    name: str
+
+
+ORDERED = {
+    "id": int,
+    "tags": nl.List[str | None],
+    "lines": nl.List[Line],
+    "grid": nl.List[nl.List[int]],
+    "some": [Part | None],
+}
+ROWS = [
+    (1, ["b", None, "a", "b"], [(2, "x"), (1, None)], [[2, 1], []], [(1, "a"), None, None]),
+    (2, [], [], [], []),
+]
+
+
+@pytest.mark.parametrize("store", ["full", "none"])
+def test_arrays_in_order_and_elements_that_are_null_are_read_as_such(store):
+    db = nl.Database()
+    db.table("t", ORDERED, key="id")
+    view = db.view("v", "SELECT *, reverse(tags) AS back FROM t", store=store)
+    db.insert("t", ROWS)
+    assert (listed(db._state, "v") is None) == (store == "none")  # else it would be read by way of its bag
+    assert sorted(map(tuple, view.rows()), key=itemgetter(0)) == [
+        (*ROWS[0][:4], [None, None, (1, "a")], ["b", "a", None, "b"]),
+        (*ROWS[1], []),
+    ]
+    assert sorted(map(repr, view.rows())) == sorted(
+        map(repr, python_values(view.element, copies(view.bag().items())))
+    )

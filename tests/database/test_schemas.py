@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, IntEnum, StrEnum
-from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict, Union
+from typing import Annotated, Any, Literal, NotRequired, Optional, Required, TypedDict, Union
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -49,6 +49,18 @@ class Loose(TypedDict, total=False):
     name: str
 
 
+class Marked(TypedDict, total=False):
+    a: Required[int]
+    b: Annotated[NotRequired[str], "told"]
+    c: NotRequired[nl.List[int]]
+    d: Annotated[Required[float], "told"]
+
+
+class Told(TypedDict):
+    a: "Required[int]"
+    b: "NotRequired[str]"
+
+
 class Tag(pydantic.BaseModel):
     name: str
     weight: Annotated[float, pydantic.Field(ge=0)] = 1.0
@@ -84,6 +96,11 @@ SCHEMAS: dict[str, tuple[Any, str]] = {
         "⟨id: str, state: str, color: str, lines: Bag(⟨pid: int, note: str?⟩), size: int?⟩",
     ),
     "not total": (Loose, "⟨id: int?, name: str?⟩"),
+    "not total, marked": (
+        Marked,
+        "⟨a: int, b: str?, c: ⟨·there: bool, ·items: Bag(⟨·at: int, ·item: int⟩)⟩, d: float⟩",
+    ),
+    "marked in texts": (Told, "⟨a: int, b: str?⟩"),
     "a model": (
         Article,
         "⟨id: int, title: str, mood: str, lang: str?, tags: Bag(⟨name: str, weight: float⟩), marks: Bag(int),"

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import count
+from operator import itemgetter
 from typing import Any, TypeAlias
 
+from nestling.calculus.lists import is_list
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type
@@ -87,15 +89,19 @@ def _written(type_: Type, places: Iterator[int], names: dict[str, Any]) -> str:
     if isinstance(type_, Scalar):
         return f"c{place}"
     assert isinstance(type_, Bag)
-    if (
-        not type_.opaque
-        and not is_map(type_)
-        and (isinstance(type_.element, Scalar) or is_flat(type_.element))
-    ):
+    if _holds_rows(type_):
         names[f"list{place}"] = _flat(type_)
         return f"list{place}(engine, view, c{place}, under)"
     names[f"value{place}"] = partial(_nested, type_)
     return f"value{place}(engine, view, c{place})"
+
+
+def _holds_rows(type_: Bag) -> bool:
+    """Whether Python reads the flat rows under a label as they are, and not as entries or as what may be null."""
+    element = type_.element
+    if type_.opaque or is_map(type_) or is_optional(element):
+        return False
+    return isinstance(element, Scalar) or is_flat(element)
 
 
 def _nested(type_: Type, engine: RowEngine, view: str, column: Any) -> Any:
@@ -107,8 +113,20 @@ Under: TypeAlias = Callable[[str, Any], Pairs]
 
 
 def _flat(type_: Bag) -> Callable[[RowEngine, str, Any, Under], Any]:
-    """What makes a list of an inner bag that holds no other, in the order of its values."""
+    """What makes a list of an inner bag that holds no other, in the order of its values or in its own."""
     element, order = type_.element, _order(type_.element)
+    if is_list(type_):
+
+        def items(engine: RowEngine, view: str, label: Any, under: Under) -> Any:
+            others: list[int] = []
+            found = [row for row, n in under(view, label) if n == 1 or others.append(n)]  # type: ignore[func-returns-value]
+            if others:
+                return _nested(type_, engine, view, label)
+            found.sort(key=itemgetter(0))
+            return [item for _, item in found]
+
+        return items
+
     if isinstance(element, Record):
         make = row_class(element.names)._make
 

@@ -1,12 +1,13 @@
 """What is refused on Spark before anything runs there: as embedded, and nothing is changed."""
 
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import nestling as nl
+from nestling.engine.spark import limits
 from nestling.values.bag import ZBag
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -84,13 +85,33 @@ def test_wrong_arguments_are_refused_and_a_closed_database_says_so(opened):
     db.close()
 
 
-def test_a_moment_of_a_dataframe_is_taken_in_utc(opened, session):
+@pytest.mark.parametrize("large", [False, True], ids=["few", "many"])
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_a_moment_is_taken_in_utc(opened, session, monkeypatch, zone, large):
+    """of a frame whatever the zone of its session is; one that has no zone stays as it is"""
+    if large:
+        monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
+    theirs = session.newSession()
+    theirs.conf.set("spark.sql.session.timeZone", zone)
     db = opened()
-    db.table("T", {"at": datetime})
-    frame = session.sql("SELECT timestamp_seconds(0) AS at")
-    db.insert("T", frame)
-    db.insert("T", session.sql("SELECT TIMESTAMP_NTZ'2024-05-01 10:00:00' AS at"))
-    with pytest.raises(nl.ChangeError, match="takes datetime"):
-        db.insert("T", [(pd.Timestamp(0, tz="UTC"),)])
+    db.table("T", {"n": int, "at": datetime, "all": [datetime]}, key="n")
+    view = db.view("v", "SELECT n, at, hour(at) AS h FROM T")
+    aware, plain = datetime(2024, 5, 1, 10, tzinfo=timezone(timedelta(hours=2))), datetime(2024, 5, 1, 10)
+    stamp = pd.Timestamp("2024-05-01 10:00", tz="Europe/Berlin")
+    db.insert(
+        "T", theirs.sql("SELECT 1 AS n, timestamp_seconds(0) AS at, array(timestamp_seconds(0)) AS all")
+    )
+    db.insert("T", theirs.createDataFrame([(2, aware, [aware])], "n INT, at TIMESTAMP, all ARRAY<TIMESTAMP>"))
+    db.insert(
+        "T",
+        theirs.createDataFrame([(3, plain, [plain])], "n INT, at TIMESTAMP_NTZ, all ARRAY<TIMESTAMP_NTZ>"),
+    )
+    db.insert("T", [(4, aware, [aware]), (5, stamp, [stamp]), (6, plain, [plain])])
+    db.insert("T", pd.DataFrame({"n": [7], "at": [stamp], "all": [[stamp]]}))
 
-    assert sorted(db.table("T")) == [(datetime(1970, 1, 1),), (datetime(2024, 5, 1, 10),)]
+    epoch, early = datetime(1970, 1, 1), datetime(2024, 5, 1, 8)
+    stored = {1: epoch, 2: early, 3: plain, 4: early, 5: early, 6: plain, 7: early}
+    assert sorted(db.table("T")) == [(n, at, [at]) for n, at in stored.items()]
+    assert sorted(view.rows()) == [(n, at, at.hour) for n, at in stored.items()]
+    assert sorted(map(tuple, db.view_df("v").collect())) == [(n, at, at.hour) for n, at in stored.items()]
+    assert sorted(map(tuple, opened().table("T"))) == [(n, at, [at]) for n, at in stored.items()]

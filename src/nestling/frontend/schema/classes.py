@@ -22,8 +22,10 @@ def class_columns(class_: object) -> dict[str, Any] | None:
     if is_dataclass(class_):
         return _hints(class_, [field.name for field in fields(class_)])
     if typing.is_typeddict(class_):
-        found = _hints(class_, class_.__annotations__)
-        return {n: t if n in class_.__required_keys__ else t | None for n, t in found.items()}  # type: ignore[attr-defined]
+        required: frozenset[str] = class_.__required_keys__  # type: ignore[attr-defined]
+        hints = _hints(class_, class_.__annotations__)
+        keys = {name: _typed_dict_key(hint, name in required) for name, hint in hints.items()}
+        return {name: type_ if always else type_ | None for name, (type_, always) in keys.items()}
     names = _model_fields(class_) or getattr(class_, "_fields", None)
     return _hints(class_, names) if isinstance(names, Iterable) else None
 
@@ -41,6 +43,20 @@ def _model_fields(class_: type) -> list[str]:
     """The fields of a model of pydantic."""
     found = getattr(class_, "model_fields", None)
     return list(found) if isinstance(found, dict) and hasattr(class_, "model_validate") else []
+
+
+def _typed_dict_key(type_: Any, required: bool) -> tuple[Any, bool]:
+    """The type of a key of a ``TypedDict``, and whether it has to be there.
+
+    What is written about the key decides: ``__required_keys__`` misses it where annotations are texts.
+    """
+    origin, args = typing.get_origin(type_), typing.get_args(type_)
+    if origin in (typing.Required, typing.NotRequired):
+        return _typed_dict_key(args[0], origin is typing.Required)
+    if origin is typing.Annotated:
+        inside, required = _typed_dict_key(args[0], required)
+        return typing.Annotated[inside, *args[1:]], required
+    return type_, required
 
 
 def _hints(class_: type, names: Iterable[str]) -> dict[str, Any]:
