@@ -14,7 +14,7 @@ pa = pytest.importorskip("pyarrow", reason="files are Parquet: pip install nestl
 import pyarrow.parquet as pq  # noqa: E402 - after the skip
 
 from nestling.calculus.types import FLOAT, INT, STR, Scalar  # noqa: E402 - after the skip
-from nestling.engine.spark import limits  # noqa: E402 - after the skip
+from nestling.engine.spark import durable, limits  # noqa: E402 - after the skip
 from nestling.engine.spark.columns import Layout  # noqa: E402 - after the skip
 from nestling.engine.spark.compaction import chosen, runs  # noqa: E402 - after the skip
 from nestling.engine.spark.durable import EngineLake  # noqa: E402 - after the skip
@@ -105,6 +105,28 @@ class Source:
             for key, n in zip(table["k0"].to_pylist(), table["m0"].to_pylist(), strict=True):
                 found[key] += n
         return found
+
+
+@pytest.fixture
+def based() -> None:
+    """The first rows of a table are its base, as they are outside of these tests."""
+
+
+@pytest.fixture(autouse=True)
+def first_rows_are_changes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is merged are changes: without a base the first of them is one too."""
+    if "based" not in request.fixturenames:
+        monkeypatch.setattr(durable, "has_keys_once", lambda rows, layout: False)
+
+
+@pytest.mark.usefixtures("based")
+def test_the_first_rows_of_a_table_are_its_base(tmp_path):
+    source = Source(tmp_path / "lake")
+    source.add(1, 2)
+    source.add(3)
+    assert (len(source.files.base), len(source.files.changes)) == (1, 1)
+    assert source.rows() == Counter([1, 2, 3])
+    source.lake.close()
 
 
 @pytest.fixture
