@@ -4,6 +4,7 @@ Each case stands for a class; the law that finds its siblings is named beside it
 """
 
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 
 import pytest
@@ -26,6 +27,19 @@ class Case:
 
 
 CASES = [
+    Case(
+        "a frame that reaches beyond the first and the last day ends there, and so does one of moments",
+        {"t": {"k": int, "a": date, "b": datetime}},
+        "SELECT k, count(*) OVER (ORDER BY a RANGE BETWEEN INTERVAL '31' DAY PRECEDING AND CURRENT ROW) m,"
+        " count(*) OVER (ORDER BY a DESC RANGE BETWEEN INTERVAL '31' DAY PRECEDING AND INTERVAL '2' DAY FOLLOWING) n,"
+        " count(*) OVER (ORDER BY b RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND INTERVAL '2' MONTH FOLLOWING) o"
+        " FROM t",
+        [
+            ("t", (k, day, datetime(day.year, day.month, day.day)))
+            for k, day in enumerate((date.min, date(1, 1, 5), date.max, date(9999, 12, 20), date(2020, 1, 1)))
+        ],
+        [(0, 1, 2, 2), (1, 2, 1, 1), (2, 2, 1, 1), (3, 1, 2, 2), (4, 1, 1, 1)],
+    ),
     Case(
         "a variable of a loop is not the one that keeps a collected change (law 8, test_program_laws)",
         {"t": {"k": int, "a": int}},

@@ -19,21 +19,22 @@ _WIDE = "DECIMAL(38,0)"
 def part_sql(name: str, value: str, terms: Sequence[Term]) -> str | None:
     """A digit of ``value``, or what digits leave; none if ``name`` is no such function."""
     place = terms[1].value if len(terms) > 1 and isinstance(terms[1], Const) else 0
-    below = f"abs({value}) < {LARGE!r}D"
+    # Asked the other way round: of NULL neither holds, and what ELSE reads is NULL then, as the value is.
+    far = f"abs({value}) >= {LARGE!r}D"
     match name:
         case "float_digit":
-            return f"CASE WHEN {below} THEN {_digit(value, place, UNIT)} ELSE 0L END"
+            return f"CASE WHEN {far} THEN 0L ELSE {_digit(value, place, UNIT)} END"
         case "float_low":
-            return f"CASE WHEN {below} THEN {_low(value, UNIT)} ELSE 0D END"
+            return f"CASE WHEN {far} THEN 0D ELSE {_low(value, UNIT)} END"
         case "float_large":
-            finite = f"abs({value}) < double('Infinity')"
-            return f"CASE WHEN NOT {below} AND {finite} THEN {value} * {2.0**-UNIT!r}D ELSE 0D END"
+            none = f"abs({value}) < {LARGE!r}D OR abs({value}) >= double('Infinity')"
+            return f"CASE WHEN {none} THEN 0D ELSE {value} * {2.0**-UNIT!r}D END"
         case "square_digit":
             parts = " + ".join(_digit(part, place, 2 * UNIT) for part in _square(value))
-            return f"CASE WHEN {below} THEN {parts} ELSE 0L END"
+            return f"CASE WHEN {far} THEN 0L ELSE {parts} END"
         case "square_low":
             parts = " + ".join(_low(part, 2 * UNIT) for part in _square(value))
-            return f"CASE WHEN {below} THEN {parts} ELSE 0D END"
+            return f"CASE WHEN {far} THEN 0D ELSE {parts} END"
     return None
 
 

@@ -7,15 +7,19 @@ window with an order reaches up to the row and its peers, and one without it ove
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from sqlglot import exp
 
 from nestling.calculus.build import TRUE, call, const, union
-from nestling.calculus.terms import Const, Expr, Term
+from nestling.calculus.functions import ABSENT
+from nestling.calculus.partial import undefined_where
+from nestling.calculus.terms import Call, Const, Expr, Term
+from nestling.calculus.types import Scalar
 from nestling.calculus.typing import element_type
 from nestling.frontend.sql.context import SqlEnv, only
-from nestling.frontend.sql.convert import is_nullable, scalar, scalar_of
+from nestling.frontend.sql.convert import is_nullable, scalar, scalar_of, scalar_type
 from nestling.frontend.sql.intervals import interval_of
 from nestling.frontend.sql.scalars import arithmetic, moved
 from nestling.frontend.sql.windows import Window, first_of
@@ -40,6 +44,8 @@ class FrameBound:
         return (1 if self.forward else -1) * int(self.node.this) if self.node is not None else 0
 
 
+#: The first and the last value of a type that has them: a frame reaches no farther.
+_ENDS = {"date": (date.min, date.max), "datetime": (datetime.min, datetime.max)}
 HERE, FIRST, LAST = FrameBound(), FrameBound(unbounded=True), FrameBound(forward=True, unbounded=True)
 
 
@@ -139,9 +145,11 @@ def framed_apart(window: Window, frame: Frame, body: Any) -> tuple[Term, Expr, E
     def within(there: SqlEnv) -> Term:
         theirs, down = scalar(part.this, there), bool(part.args.get("desc"))
         tests = [is_present(there)]
-        for bound, sign in ((start, "<=" if down else ">="), (end, ">=" if down else "<=")):
+        for bound, sign, away in (
+            (start, "<=" if down else ">=", not start.forward), (end, ">=" if down else "<=", end.forward),
+        ):  # fmt: skip
             if not bound.unbounded:
-                tests.append(call(sign, theirs, ours if bound.is_row else _moved(window, bound)))
+                tests.append(call(sign, theirs, ours if bound.is_row else _moved(window, bound, away)))
         return _all(tests)
 
     nulls = window.each(is_absent, body)
@@ -166,7 +174,9 @@ def _after(window: Window, start: FrameBound, there: SqlEnv) -> list[Term]:
     if start.is_row:
         return [call("not", window.before(there, False))]
     (part,) = window.order
-    return [call("not", first_of(part, scalar(part.this, there), _moved(window, start), False))]
+    return [
+        call("not", first_of(part, scalar(part.this, there), _moved(window, start, not start.forward), False))
+    ]
 
 
 def _until(window: Window, end: FrameBound, there: SqlEnv) -> list[Term]:
@@ -176,20 +186,39 @@ def _until(window: Window, end: FrameBound, there: SqlEnv) -> list[Term]:
     if end.is_row:
         return [window.before(there, True)]
     (part,) = window.order
-    return [call("not", first_of(part, _moved(window, end), scalar(part.this, there), False))]
+    return [call("not", first_of(part, _moved(window, end, end.forward), scalar(part.this, there), False))]
 
 
-def _moved(window: Window, bound: FrameBound) -> Term:
-    """The key of the row, moved by what the frame says; a descending order runs the other way."""
+def _moved(window: Window, bound: FrameBound, outward: bool) -> Term:
+    """The key of the row, moved by what the frame says; a descending order runs the other way.
+
+    ``outward``: whether a start lies before the row, or an end after it.
+    """
     (part,) = window.order
     env, ours = window.env, scalar(part.this, window.here)
     sign = "+" if bound.forward != bool(part.args.get("desc")) else "-"
     span = interval_of(bound.node, env)
     if span is not None:
-        return moved(ours, span, sign, bound.node, env)
+        ahead = span >= 0 if isinstance(span, int) else span >= timedelta()
+        return _reached(moved(ours, span, sign, bound.node, env), sign, outward and ahead)
     far = env.value(bound.node)
     if not isinstance(far, One) or not isinstance(far.term, Const):
         raise env.error(
             window.node, "RANGE takes a number or an INTERVAL", "write RANGE BETWEEN 2 PRECEDING AND …"
         )
-    return scalar_of(arithmetic(sign, One(ours), far, window.node, env), window.node, env)
+    place = scalar_of(arithmetic(sign, One(ours), far, window.node, env), window.node, env)
+    return _reached(place, sign, outward and far.term.value is not None and far.term.value >= 0)
+
+
+def _reached(place: Term, sign: str, outward: bool) -> Term:
+    """``place``, or the last day or moment there is where it is beyond: an end that is ``outward`` of the row has all.
+
+    The other ends have none then, and no value says so: there ``place`` is left without one.
+    """
+    type_ = scalar_type(place)
+    has_end = outward and type_.name in _ENDS
+    if not has_end or not isinstance(place, Call) or undefined_where(place) is None:
+        return place
+    first, last = _ENDS[type_.name]
+    end = Const(last if sign == "+" else first, Scalar(type_.name))
+    return call(f"some_{ABSENT.get(place.function, place.function)}", end, *place.args)
