@@ -9,8 +9,8 @@ import nestling as nl
 #: query → the code of its class, and what of the text stands in the way
 REFUSED = {
     "SELECT k,\n  rank() OVER (ORDER BY x) AS p FROM t": ("LIFT-X", "rank() OVER (ORDER BY x"),
-    "SELECT k FROM t WHERE x > (SELECT avg(x) FROM t)": ("LIFT-X", "avg(x) FROM t"),
-    "SELECT k, (SELECT max(d) FROM s) AS m FROM t": ("LIFT-X", "max(d) FROM s"),
+    "SELECT k FROM t WHERE x > (SELECT avg(x) FROM t)": ("LIFT-X", "avg(x)"),
+    "SELECT k, (SELECT max(d) FROM s) AS m FROM t": ("LIFT-X", "max(d)"),
     "SELECT t.k, s.d\nFROM t JOIN s ON t.k < s.a": ("INEQ", "t.k < s.a"),
     "SELECT t.k, s.d FROM t, s WHERE t.k < s.a": ("INEQ", "s"),
     "SELECT k FROM t WHERE NOT EXISTS (SELECT 1 FROM s WHERE d = 3)": ("LIFT-X", "1 FROM s WHERE d = 3"),
