@@ -137,7 +137,11 @@ REFUSED: list[tuple[Any, str, str]] = [
         "column 'id' takes int, not 1.0 (float)",
         "pass an int, or declare the column as float",
     ),
-    ((None, 2.5, None, []), "column 'id' is never None", "declare it as int | None"),
+    (
+        (None, 2.5, None, []),
+        "column 'id' is never None",
+        "declare it as int | None, or in a DDL string with NULL behind its type",
+    ),
     (
         (1, 2.5, None),
         "a row has 4 values, not 3: (1, 2.5, None) (tuple)",
