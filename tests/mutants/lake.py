@@ -130,7 +130,7 @@ MUTANTS = [
     ),
     Mutant(
         "SQL writes no null into a label",
-        "database/spark/shredding", "_written",
+        "database/spark/shredding", "written_value",
         "if null else text", "if False else text",
         labels("a null"), quick=True,
     ),
