@@ -49,8 +49,9 @@ def client(folder: Path, *names: str) -> dict[str, str]:
     return {line["name"]: line["told"] for line in lines}
 
 
+@pytest.mark.soak
 def test_readme_over_connect(tmp_path):
-    """the section on Spark; a client and its server take a minute to come up, so all else is a soak test"""
+    """the section on Spark"""
     assert client(tmp_path, "readme") == {"readme": ""}
 
 
