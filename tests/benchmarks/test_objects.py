@@ -37,9 +37,14 @@ def test_a_short_run_along_paths(monkeypatch, capsys):
     monkeypatch.setattr(paths, "CALLS", 1)
     monkeypatch.setattr(turns, "PROCESSES", 2)
     goals = paths.path_updates(quick=True)
-    assert len(goals) == 2 * 4 + 1
+    assert len(goals) == 2 * 4 + 2
     assert all(goal.measured > 0 for goal in goals)
     assert "fan-out" in capsys.readouterr().out
+
+
+def test_growth_counts_no_fall():
+    assert paths._growth([149.0, 31.0, 16.0]) == 1.0
+    assert paths._growth([20.0, 10.0, 15.0]) == 1.5
 
 
 def test_names_by_hand_are_those_of_the_view():
