@@ -45,6 +45,7 @@ from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.jobs import described_jobs
+from nestling.engine.spark.remote import end_session
 from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
 from nestling.progress import shown
@@ -79,6 +80,7 @@ class SparkDatabase(EvolvingLake):
                 if not is_local(spark) and not lake.store.is_shared and not readonly:
                     check_shared(lake, spark)
                 state = SparkState(spark, lake)
+                self._sessions = state.sessions
                 self._frames = Frames(state, spark, lake.place)
                 self._store = LakeStore(state, self._frames.published.refresh)
                 if not readonly:
@@ -388,3 +390,5 @@ class SparkDatabase(EvolvingLake):
             stream.stop()
         self._frames.close()
         super().close()
+        for session in self._sessions:
+            end_session(session, self._frames.spark)
