@@ -43,7 +43,7 @@ def test_no_coefficient_is_negative():
 def test_a_page_keeps_what_stands_around_its_part():
     text = f"before\n{MARKS[0]}\nold\n{MARKS[1]}\nafter\n"
     rows = list(changes())
-    part = page(fitted(rows), [5_000, 20_000], rows[:2], rows)
+    part = page(fitted(rows), [5_000, 20_000, 80_000], rows[:2], rows)
 
     found = written(text, part)
 
