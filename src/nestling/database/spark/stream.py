@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nestling.database.accept import known
+from nestling.database.arguments import column_types
 from nestling.database.definitions import HIDDEN
 from nestling.database.elements import inner_bag
+from nestling.database.feed import check_feed
 from nestling.database.names import check_path_name
 from nestling.database.spark.checkpoints import tables_in_order
 from nestling.database.spark.frame_changes import is_feed
@@ -161,6 +163,8 @@ def checked(database: Fed, sources: Mapping[str, Any]) -> Mapping[str, Any]:
                 hint="write the stream to files, and apply what is new with"
                 ' db.apply({table: rows}, once=("…", number)); or run where the driver runs',
             )
+        if is_feed(frame.columns):
+            check_feed(table, column_types(database._state.tables, table))
         if not getattr(frame, "isStreaming", False):
             raise QueryError(
                 f"the source of {table} is no streaming DataFrame",
