@@ -43,8 +43,9 @@ from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.watching import feed_of
 from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
+from nestling.database.xml.transaction import DocumentTransaction
 from nestling.engine.spark.accepted import check_session, is_local
-from nestling.engine.spark.jobs import described_jobs
+from nestling.engine.spark.jobs import described_jobs, work_done
 from nestling.engine.spark.remote import end_session
 from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
@@ -318,9 +319,16 @@ class SparkDatabase(EvolvingLake):
         """One change at a time: the batches of a stream come from a thread of its own."""
         is_nested = self._access.is_writing
         with self._access.exclusive():
+            if not is_nested:
+                self._state.work_before = work_done()
             yield
         if not is_nested:
             self._deliver()
+
+    def _begun(self, is_nested: bool) -> DocumentTransaction:
+        if not is_nested:
+            self._state.work_before = work_done()
+        return super()._begun(is_nested)
 
     # -- reading
 

@@ -72,6 +72,7 @@ class SparkState:
         # ``has_moved``: whether the last change was more than updates.
         self.looked_at, self.patience, self.version, self.has_moved = 0, float("inf"), 0, False
         self.uncommitted: list[RowEvent] = []
+        self.work_before = (0, 0)  # what the thread that writes had done when its change began
         self.waiting: dict[str, Asked] = {}  # tables that wait for the class that they refer to
         self._objects: tuple[Program, Objects] | None = None
         self.spark, self.lake, self.gate = spark, lake, Gate()
