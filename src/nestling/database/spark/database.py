@@ -18,6 +18,7 @@ from nestling.database.elements import inner_bag
 from nestling.database.fed import ONCE, once_argument
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
+from nestling.database.spark.bad_rows import COLUMNS, apply_good
 from nestling.database.spark.documents import LakeDocuments
 from nestling.database.spark.element_changes import change_elements, elements_frame
 from nestling.database.spark.evolving import EvolvingLake
@@ -272,12 +273,14 @@ class SparkDatabase(EvolvingLake):
         *,
         name: str = "stream",
         trigger: Mapping[str, Any] | None = None,
+        bad_rows: str | None = None,
     ) -> Stream:
         """Apply what comes from streaming DataFrames, one per table, until it is stopped: see ``Stream``.
 
         Rows come, or say in ``_change_type`` what happened to them. Each micro-batch is applied exactly once, also
         across restarts with the same ``name`` and ``checkpoint``, which is a folder of the database if none is given.
         ``trigger`` says when, as Spark's ``trigger``: ``{"processingTime": "10 seconds"}``, ``{"availableNow": True}``.
+        A row that is refused stops the stream, or goes to the table ``bad_rows``, as JSON with the reason.
         """
         self._check_writable()
         running = self._streams.get(name)
@@ -285,13 +288,17 @@ class SparkDatabase(EvolvingLake):
             if running.isActive:
                 raise QueryError(f"a stream {name!r} is running", hint="stop it first, or rename this one")
             running.release()
-        found = self._streams[name] = started(self, sources, name, checkpoint, trigger or {})
+        if bad_rows is not None:
+            self.table(bad_rows, COLUMNS)
+        found = self._streams[name] = started(self, sources, name, checkpoint, trigger or {}, bad_rows)
         return found
 
     def _checkpoint_of(self, stream: str) -> str:
         return self._state.lake.store.uri(f"streams/{stream}")
 
-    def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
+    def _apply_once(
+        self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool], aside: str | None
+    ) -> None:
         """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
         name, query, number = batch
         with self._changing():
@@ -310,7 +317,10 @@ class SparkDatabase(EvolvingLake):
                     self._apply_large(split(rows, tables))
                 else:
                     with self.transaction() as change:
-                        change.apply(self._in_order(few))
+                        if aside is None:
+                            change.apply(self._in_order(few))
+                        else:
+                            apply_good(change, self._in_order(few), tables, (name, number), aside)
             finally:
                 self._store.arriving = self._store.batches
 

@@ -48,7 +48,9 @@ class Fed(Protocol):
 
     _store: LakeStore
 
-    def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None: ...
+    def _apply_once(
+        self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool], aside: str | None
+    ) -> None: ...
 
 
 class Stream:
@@ -129,15 +131,16 @@ def started(
     name: str,
     checkpoint: str | Path | None,
     trigger: Mapping[str, Any],
+    aside: str | None = None,
 ) -> Stream:
-    """A stream that feeds ``database``."""
+    """A stream that feeds ``database``; ``aside`` is the table of rows that are refused."""
     check_path_name(name, "a stream")
     tables = {table: is_feed(frame.columns) for table, frame in checked(database, sources).items()}
     where = str(checkpoint or database._checkpoint_of(name))
     stream = Stream(name, lock_of(where))
 
     def apply(query: str, number: int, rows: Any) -> None:
-        database._apply_once((name, query, number), rows, tables)
+        database._apply_once((name, query, number), rows, tables, aside)
 
     try:
         store = store_of(where, next(iter(sources.values())).sparkSession)
