@@ -7,6 +7,8 @@ pytest.importorskip("pyspark", reason="pip install nestling[spark]")
 from pyspark.errors import PySparkException
 
 from nestling.engine.spark.remote import end_session
+from nestling.engine.spark.session import own_session
+from nestling.errors import QueryError
 
 
 class Session:
@@ -54,3 +56,27 @@ def test_a_session_with_a_jvm_of_its_own_stays():
     session = Classic()
     end_session(session, Session())
     assert not session.is_stopped
+
+
+def test_a_session_that_lets_nothing_be_set_is_refused():
+    """as that of Declarative Pipelines is, with what to give instead"""
+
+    class Pipeline(Session):
+        @property
+        def conf(self):
+            return self
+
+        def newSession(self):
+            return self
+
+        def get(self, name, default=None):
+            return "another"
+
+        def set(self, name, value):
+            raise PySparkException("[SESSION_MUTATION_IN_DECLARATIVE_PIPELINE.SET_RUNTIME_CONF] not allowed")
+
+    Pipeline.__module__ = "pyspark.sql.connect.session"
+    with pytest.raises(
+        QueryError, match=r"does not let spark.sql.ansi.enabled be true[\s\S]*Declarative Pipelines"
+    ):
+        own_session(Pipeline())
