@@ -5,10 +5,14 @@ One file for both engines: the views are declared by ``build``, for whatever dat
     nestling run examples/sales.py --changes examples/data/sales --out out
     nestling run examples/sales.py --changes examples/data/sales --out out --engine spark
 
-Both write the same files. ``python examples/sales.py`` runs it embedded, too.
+Both write the same files. ``python examples/sales.py`` runs it embedded, too, and as a job of Spark, where a folder or
+an address says what it keeps and goes on with::
+
+    spark-submit examples/sales.py hdfs://…/shop
 """
 
 import json
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -71,16 +75,25 @@ def rows_of(table):
         yield row | {"day": date.fromisoformat(row["day"])} if "day" in row else row
 
 
-def main():
-    db = nl.Database()
+def opened(path=None):
+    if path is None:
+        return nl.Database()
+    from pyspark.sql import SparkSession
+
+    return nl.Database(spark=SparkSession.builder.getOrCreate(), path=path)
+
+
+def main(*path):
+    db = opened(*path)
     build(db)
     for table in ("products", "visits"):
-        db.insert(table, rows_of(table))
+        db.sync(table, rows_of(table))
     for day, cents, lines in sorted(db.views["revenue"]):
         print(f"{day}  {cents / 100:8.2f}  in {lines} lines")
     print("unsold:", ", ".join(sorted(db.views["unsold"])))
     db.verify()
+    db.close()
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -602,3 +602,39 @@ def test_a_constraint_that_cannot_be_computed(db):
         db, "constraint even could not be computed: 12 % .* has no value",
         lambda: db.insert("orders", [(6, "cid", [])]),
     )  # fmt: skip
+
+
+DELTA = ("insert", "update_preimage", "update_postimage", "delete", "_commit_version", "_commit_timestamp")
+ICEBERG = ("INSERT", "UPDATE_BEFORE", "UPDATE_AFTER", "DELETE", "_change_ordinal", "_commit_snapshot_id")
+
+
+@pytest.mark.parametrize("words", [DELTA, ICEBERG], ids=["delta", "iceberg"])
+def test_a_feed_of_several_commits_is_what_they_change_together(words):
+    """in whatever order its rows come, as both formats call the columns"""
+    comes, before, after, goes, number, other = words
+    feed = [
+        {"id": id, "n": n, "_change_type": kind, number: commit, other: 0}
+        for id, n, kind, commit in [
+            (1, 1, before, 5), (1, 2, after, 5), (1, 2, before, 6), (1, 3, after, 6), (2, 1, comes, 5), (2, 1, goes, 6),
+            (3, 1, goes, 5), (3, 4, comes, 7),
+        ]
+    ]  # fmt: skip
+    for order in (feed, feed[::-1], feed[::2] + feed[1::2]):
+        db = nl.Database()
+        db.table("T", {"id": int, "n": int}, key="id")
+        db.view("numbers", "[t.n for t in T]", language="python")
+        db.insert("T", [(1, 1), (3, 1)])
+        db.apply({"T": order})
+        assert sorted(map(tuple, db.table("T"))) == [(1, 3), (3, 4)]
+        db.verify()
+
+
+def test_a_feed_of_a_table_with_a_column_of_a_feed_is_refused():
+    """its values would be taken for the feed's, and be NULL"""
+    db = nl.Database()
+    db.table("T", {"id": int, "_commit_version": int | None})
+    db.insert("T", [(1, 5)])
+    with pytest.raises(nl.ChangeError, match="a column _commit_version of its own, and so has a change feed"):
+        db.apply({"T": [{"id": 2, "_commit_version": 6, "_change_type": "insert"}]})
+    db.apply({"T": {(2, 6): 1}})
+    assert sorted(map(tuple, db.table("T"))) == [(1, 5), (2, 6)]

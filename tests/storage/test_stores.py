@@ -18,16 +18,22 @@ from nestling.storage.lake.local import LocalStore  # noqa: E402 - after the ski
 from nestling.storage.lake.store import BlobStore  # noqa: E402 - after the skip
 from tests.storage.blobs import FaultyStore, MemoryStore  # noqa: E402 - after the skip
 from tests.storage.contract import CONTRACT  # noqa: E402 - after the skip
+from tests.storage.s3 import missing, s3_store  # noqa: E402 - after the skip
 
 MAKERS: dict[str, Callable[[Any], BlobStore]] = {
     "local": LocalStore,
     "memory": lambda path: MemoryStore(),
     "fsspec": lambda path: FsspecStore(f"memory://{path}"),
+    "s3": s3_store,
 }
+KINDS = [
+    pytest.param(kind, marks=pytest.mark.skipif(kind == "s3" and bool(missing()), reason=missing()))
+    for kind in MAKERS
+]
 
 
 @pytest.mark.parametrize("law", CONTRACT, ids=lambda law: law.__name__)
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_store_keeps_the_contract(tmp_path, kind, law):
     law(MAKERS[kind](tmp_path / "lake"))
 
@@ -89,7 +95,7 @@ def stored(store: Any) -> list[int]:
     return rows_of(Lake(store, readonly=True))
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("lag", [0, 3])
 def test_writers_that_take_a_lake_from_each_other_over_a_store_that_fails(tmp_path, kind, lag):
     """whatever was acknowledged is there once, in the order of its writer; nothing else but what was cut off"""
@@ -117,7 +123,7 @@ def test_writers_that_take_a_lake_from_each_other_over_a_store_that_fails(tmp_pa
             assert [n for n in there if n in set(writer.done)] == writer.done
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_who_opens_later_keeps_out_who_opened_before(tmp_path, kind):
     """however much later the other comes back, and whatever was removed meanwhile"""
     base = Unlocked(MAKERS[kind](tmp_path / "lake"))

@@ -18,7 +18,7 @@ from typing import Any
 from nestling.cli.terminal import Advance, progress
 from nestling.database import Database
 from nestling.database.definitions import TableDef
-from nestling.database.feed import FEED_COLUMNS, SIGNS
+from nestling.database.feed import FEED_COLUMNS, SIGNS, check_feed
 from nestling.database.jsonl import FileLine, from_json, read_lines
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, ConstraintError, NestlingError
@@ -164,7 +164,10 @@ def _row(table: TableDef, line: FileLine, found: Any) -> BatchRow:
         if kind not in SIGNS:
             raise ChangeError(f"_change_type {kind!r} is unknown", hint=f"one of {', '.join(SIGNS)}")
         times = SIGNS[kind]
-        found = {name: value for name, value in found.items() if name not in FEED_COLUMNS}
+        if "_change_type" in found:
+            check_feed(table.name, table.record.names)
+        others = {*FEED_COLUMNS} - {*table.record.names}
+        found = {name: value for name, value in found.items() if name not in others}
         if times < 0 and table.key and set(found) == set(table.key) != set(table.record.names):
             types = dict(table.record.fields)
             key = tuple(from_json(types[name], found[name]) for name in table.key)

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from nestling.calculus.types import Record, Type
 from nestling.database.definitions import ON_DELETE, TableDef
 from nestling.database.elements import inner_bag
-from nestling.database.feed import Pairs, z_bag
+from nestling.database.feed import Pairs, check_feed, z_bag
 from nestling.database.languages import is_frame
 from nestling.depth import room
 from nestling.errors import ChangeError, QueryError, StoreError, shown
@@ -217,10 +217,13 @@ def changes_argument(changes: object, tables: Mapping[str, TableDef], frames: bo
             )
     if not frames and any(map(is_frame, changes.values())):
         raise ChangeError("an embedded database takes no DataFrame of Spark", hint=_FRAME)
-    return {
-        name: rows if is_frame(rows) else z_bag(rows, column_types(tables, name))
-        for name, rows in changes.items()
-    }
+    found = {}
+    for name, rows in changes.items():
+        types = column_types(tables, name)
+        found[name] = rows if is_frame(rows) else z_bag(rows, types)
+        if "_change_type" in rows.columns if is_frame(rows) else found[name] is not rows:
+            check_feed(name, types)
+    return found
 
 
 def column_types(tables: Mapping[str, TableDef], name: str) -> dict[str, Type]:

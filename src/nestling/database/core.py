@@ -305,7 +305,7 @@ class Core:
         took, recomputed = perf_counter() - began, journal.recomputed
         told = of_users(tables)
         count = rows if told is tables else sum(told.values())
-        refresh = Refresh(version, took, count, statements, told, changes, recomputed)
+        refresh = Refresh(version, took, count, statements, told, changes, recomputed, *journal.spent)
         self._state.patience -= rows
         for name in tables:
             self._seen.changed[name] = version

@@ -11,12 +11,31 @@ from nestling.errors import ChangeError, brief, shown
 from nestling.frontend.schema import tabular_rows
 from nestling.values.bag import ZBag
 
-#: The columns of a change feed that are not the row's own.
-FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
-#: What Spark's change feed calls the ways a row can change.
-SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
-_WAYS = "_change_type is insert, delete, update_preimage or update_postimage"
+#: The columns of a change feed that are not the row's own: Delta's, and what Iceberg's has beside the first.
+FEED_COLUMNS = (
+    "_change_type",
+    "_commit_version",
+    "_commit_timestamp",
+    "_change_ordinal",
+    "_commit_snapshot_id",
+)
+#: What Delta's change feed calls the ways a row can change, and Iceberg's. Rows of several commits add up to what they
+#: change together, in whatever order they come.
+SIGNS = {
+    "insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1,
+    "INSERT": 1, "UPDATE_AFTER": 1, "DELETE": -1, "UPDATE_BEFORE": -1,
+}  # fmt: skip
+_WAYS = "_change_type is insert, delete, update_preimage or update_postimage; of Iceberg INSERT, DELETE and UPDATE_…"
 _NONE: Mapping[str, Type] = MappingProxyType({})
+
+
+def check_feed(name: str, columns: Iterable[str]) -> None:
+    """Refuse a feed of what has columns with names of a feed's: which of both a value is of, nobody can say."""
+    if clash := set(columns) & set(FEED_COLUMNS):
+        raise ChangeError(
+            f"{name} has a column {min(clash)} of its own, and so has a change feed",
+            hint="give a Z-bag, {row: times}, or rename the column",
+        )
 
 
 class Pairs:

@@ -34,6 +34,10 @@ class Journal(Protocol):
     recomputed: tuple[str, ...]
 
     @property
+    def spent(self) -> tuple[int, int]:
+        """Queries that it had Spark run, and bytes that were written for it to a lake."""
+
+    @property
     def events(self) -> list[RowEvent]:
         """The rows that come and go."""
 
@@ -62,6 +66,7 @@ class RowJournal:
     """The events applied to the engine of ``state`` by one transaction, row by row, in place."""
 
     recomputed: tuple[str, ...] = ()
+    spent = (0, 0)
 
     def __init__(self, state: RowState, events: list[RowEvent]) -> None:
         self.state, self.events = state, events

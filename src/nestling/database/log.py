@@ -16,4 +16,5 @@ def tell_slow(refresh: Refresh) -> None:
     if refresh.seconds >= SLOW:
         rows = ", ".join(f"{times:,} of {table}" for table, times in refresh.tables.items()) or "nothing"
         again = f"; recomputed {', '.join(refresh.recomputed)}" if refresh.recomputed else ""
-        LOG.info("change %d took %.1f s: %s%s", refresh.version, refresh.seconds, rows, again)
+        by = f"; {refresh.queries} queries of Spark, {refresh.bytes:,} bytes" if refresh.queries else ""
+        LOG.info("change %d took %.1f s: %s%s%s", refresh.version, refresh.seconds, rows, again, by)

@@ -3,6 +3,7 @@
 Every check is told on a line of its own: its name, and what went wrong.
 """
 
+import atexit
 import json
 import re
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 import nestling as nl
+from nestling.engine.spark.remote import end_session
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.dataframe import remote_query
 from nestling.frontend.sql import translate
@@ -37,7 +39,16 @@ class Checks:
     """What is checked, each with a place of its own."""
 
     def __init__(self, spark: Any, folder: Path) -> None:
-        self.spark, self.folder = spark, folder
+        self.spark, self.folder, self._others = spark, folder, list[Any]()
+
+    def beside(self) -> Any:
+        """Another session of the user's."""
+        self._others.append(self.spark.newSession())
+        return self._others[-1]
+
+    def _end(self) -> None:
+        for session in self._others:
+            end_session(session, self.spark)
 
     def opened(self, path: Any = None, **options: Any) -> Any:
         return nl.Database(spark=self.spark, path=path or self.folder / uuid4().hex, **options)
@@ -56,7 +67,7 @@ class Checks:
         assert len(blocks) == 2
         names: dict[str, Any] = {
             "nl": nl,
-            "spark": self.spark.newSession(),
+            "spark": self.beside(),
             "folder": path or self.folder / "readme",
         }
         for block in blocks:
@@ -144,6 +155,20 @@ class Checks:
         assert len(db.table("orders")) == 2
         db.close()
 
+    def what_a_database_opened_ends_with_it(self) -> None:
+        """at the server too: else each session is looked for there, for ten minutes, when this process ends"""
+        db, left = self.shop(), self.shop()
+        db.view("names", "SELECT id, customer FROM orders")
+        sessions = list(db._sessions)
+        db.close()
+        db.close()
+        assert len(sessions) > 1
+        assert all(session.is_stopped for session in sessions)
+        assert not self.spark.is_stopped
+        assert (
+            len(left.table("orders")) == 2
+        )  # this one is left open: the end of the process ends its sessions
+
     # -- what is refused
 
     def the_table_of_the_guide(self) -> None:
@@ -165,7 +190,7 @@ class Checks:
         db.close()
 
     def a_name_of_another_table_is_refused(self) -> None:
-        other, db = self.spark.newSession(), self.shop()
+        other, db = self.beside(), self.shop()
         other.sql("CREATE TEMPORARY VIEW orders AS SELECT 1 AS id")
         try:
             db.view("v", other.sql("SELECT id FROM orders"))
@@ -176,7 +201,7 @@ class Checks:
         db.close()
 
     def a_session_without_ansi_mode_is_refused(self) -> None:
-        session = self.spark.newSession()
+        session = self.beside()
         session.conf.set("spark.sql.ansi.enabled", "false")
         db = nl.Database(spark=session, path=self.folder / "legacy")
         db.table("t", "a INT, b INT")
@@ -202,6 +227,7 @@ def run_programs(spark: Any) -> None:
         world.change()
     session = spark.newSession()
     session.conf.set("spark.sql.timeType.enabled", "true")
+    atexit.register(end_session, session, spark)
     tables, state = frames(session, world), world.db._state.nested_tables()
     for name, program in PROGRAMS.items():
         try:
@@ -223,7 +249,7 @@ def say(name: str, told: str) -> None:
 
 CHECKS = [
     name for name, found in vars(Checks).items()
-    if not name.startswith("_") and callable(found) and name not in ("opened", "shop")
+    if not name.startswith("_") and callable(found) and name not in ("opened", "shop", "beside")
 ]  # fmt: skip
 
 
@@ -242,6 +268,7 @@ def main(folder: Path, names: list[str]) -> None:
             say(name, "")
         except Exception:  # noqa: BLE001 - it is told
             say(name, traceback.format_exc()[-3_000:])
+    checks._end()
     spark.stop()
 
 

@@ -39,3 +39,20 @@ def test_files_of_spark_hold_what_was_written(opened, session, tmp_path):
     assert sorted(totals) == sorted(db.views["spend"])
     with pytest.raises(nl.StoreError, match="there is no file"):
         db.load("copy", tmp_path / "nowhere.parquet")
+
+
+def test_an_export_is_a_table_of_the_catalog(opened, session, tmp_path):
+    """as the guide says: registered once, and refreshed after an export in its place"""
+    db = opened()
+    orders = shop(db)
+    path = str(tmp_path / "spend.parquet")
+    db.export("spend", path)
+    session.catalog.createTable("nestling_spend", path, source="parquet")
+    try:
+        assert sorted(map(tuple, session.table("nestling_spend").collect())) == sorted(db.views["spend"])
+        orders.delete(key=1)
+        db.export("spend", path)
+        session.catalog.refreshTable("nestling_spend")
+        assert sorted(map(tuple, session.table("nestling_spend").collect())) == sorted(db.views["spend"])
+    finally:
+        session.sql("DROP TABLE nestling_spend")

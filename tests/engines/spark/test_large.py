@@ -245,3 +245,18 @@ def test_a_label_of_a_keyed_table_leads_to_the_key():
     assert not is_labelled(Layout((FLOAT, STR, LABEL), key=(0,)), (2,))  # such labels may be numbered
     assert not is_labelled(Layout((INT, STR, LABEL)), (2,))
     assert first_keys(Layout((INT, INT, LABEL), key=(0, 1)), (2,), wanted) is None
+
+
+def test_a_change_says_what_it_had_spark_do(spark, tmp_path):
+    """no query, where the driver did it alone; what was written for it either way"""
+    with nl.Database(spark=spark, path=tmp_path / "counted") as db:
+        db.table("t", "id BIGINT, g BIGINT", key="id")
+        db.view("often", "SELECT g, count(*) AS n FROM t GROUP BY g")
+        few = db.insert("t", [(-1, 0), (-2, 1)])
+        many = db.insert("t", spark.range(30_000).selectExpr("id", "id % 2 AS g"))
+        none = db.apply({"t": {}})
+        assert (few.queries, none.queries) == (0, 0)
+        assert many.queries > 0
+        assert 0 < few.bytes < 10_000 < many.bytes
+        assert "queries of Spark" in many._repr_html_()
+        assert "queries" not in few._repr_html_()

@@ -117,6 +117,51 @@ def test_what_is_refused_stops_the_stream(spark, tmp_path):
     db.close()
 
 
+def test_bad_rows_go_to_a_table_of_their_own(spark, tmp_path):
+    """each with its reason, once; the others are applied; what an update takes away stays with what it puts there"""
+    db = opened(spark, tmp_path)
+    db.insert("M", [("Heat", "Crime")])
+    db.insert("orders", [(1, "Heat", []), (2, "Heat", [])])
+    sources = {
+        "M": source(spark, tmp_path / "movies", MOVIES),
+        "orders": source(spark, tmp_path / "orders", ORDERS),
+    }
+    arrive(tmp_path / "movies", "1", [
+        {"name": "Ali", "gen": "Drama"}, {"name": "Heat", "gen": "Again"}, {"name": "Rush"}, {"gen": "None"},
+        {"name": "Ali", "gen": "Twice"},
+    ])  # fmt: skip
+    arrive(tmp_path / "orders", "1", [
+        {"id": 1, "movie": "Heat", "seats": [], "_change_type": "update_preimage"},
+        {"id": 1, "movie": "Heat", "seats": [{"row": None, "n": 2}], "_change_type": "update_postimage"},
+        {"id": 2, "movie": "Heat", "seats": [], "_change_type": "update_preimage"},
+        {"id": 2, "movie": "Ali", "seats": [{"row": 1, "n": 2}], "_change_type": "update_postimage"},
+        {"id": 3, "movie": "Ali", "seats": [], "_change_type": "delete"},
+    ])  # fmt: skip
+    stream = db.stream(sources, trigger={"availableNow": True}, bad_rows="refused")
+    assert stream.awaitTermination()
+    assert stream.exception() is None
+    assert sorted(row.name for row in db.table("M")) == ["Ali", "Heat"]
+    assert sorted((row.id, row.movie, len(row.seats)) for row in db.table("orders")) == [
+        (1, "Heat", 0),
+        (2, "Ali", 1),
+    ]
+    found = [(row.source, json.loads(row.row), row.times, row.why) for row in db.table("refused")]
+    assert sorted((row["name"] or "", times) for source, row, times, _ in found if source == "M") == [
+        ("", 1), ("Ali", 1), ("Heat", 1), ("Rush", 1)
+    ]  # fmt: skip
+    assert sorted((row["id"], times) for source, row, times, _ in found if source == "orders") == [
+        (1, -1), (1, 1), (3, -1)
+    ]  # fmt: skip
+    assert {row.stream for row in db.table("refused")} == {"stream"}
+    assert [why for _, row, _, why in found if row.get("name") == "Heat"] == [
+        "M already has a row with key 'Heat'"
+    ]
+    db.verify()
+    db.stream(sources, trigger={"availableNow": True}, bad_rows="refused").awaitTermination()
+    assert len(db.table("refused")) == len(found)
+    db.close()
+
+
 def test_other_tables_are_refused_before_the_start(spark, tmp_path):
     """one more, or another; in another order they are the same stream"""
     db = opened(spark, tmp_path)

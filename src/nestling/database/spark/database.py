@@ -18,6 +18,7 @@ from nestling.database.elements import inner_bag
 from nestling.database.fed import ONCE, once_argument
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
+from nestling.database.spark.bad_rows import COLUMNS, apply_good
 from nestling.database.spark.documents import LakeDocuments
 from nestling.database.spark.element_changes import change_elements, elements_frame
 from nestling.database.spark.evolving import EvolvingLake
@@ -43,8 +44,10 @@ from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.watching import feed_of
 from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
+from nestling.database.xml.transaction import DocumentTransaction
 from nestling.engine.spark.accepted import check_session, is_local
-from nestling.engine.spark.jobs import described_jobs
+from nestling.engine.spark.jobs import described_jobs, work_done
+from nestling.engine.spark.remote import end_session
 from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
 from nestling.progress import shown
@@ -79,6 +82,7 @@ class SparkDatabase(EvolvingLake):
                 if not is_local(spark) and not lake.store.is_shared and not readonly:
                     check_shared(lake, spark)
                 state = SparkState(spark, lake)
+                self._sessions = state.sessions
                 self._frames = Frames(state, spark, lake.place)
                 self._store = LakeStore(state, self._frames.published.refresh)
                 if not readonly:
@@ -269,12 +273,14 @@ class SparkDatabase(EvolvingLake):
         *,
         name: str = "stream",
         trigger: Mapping[str, Any] | None = None,
+        bad_rows: str | None = None,
     ) -> Stream:
         """Apply what comes from streaming DataFrames, one per table, until it is stopped: see ``Stream``.
 
         Rows come, or say in ``_change_type`` what happened to them. Each micro-batch is applied exactly once, also
         across restarts with the same ``name`` and ``checkpoint``, which is a folder of the database if none is given.
         ``trigger`` says when, as Spark's ``trigger``: ``{"processingTime": "10 seconds"}``, ``{"availableNow": True}``.
+        A row that is refused stops the stream, or goes to the table ``bad_rows``, as JSON with the reason.
         """
         self._check_writable()
         running = self._streams.get(name)
@@ -282,13 +288,17 @@ class SparkDatabase(EvolvingLake):
             if running.isActive:
                 raise QueryError(f"a stream {name!r} is running", hint="stop it first, or rename this one")
             running.release()
-        found = self._streams[name] = started(self, sources, name, checkpoint, trigger or {})
+        if bad_rows is not None:
+            self.table(bad_rows, COLUMNS)
+        found = self._streams[name] = started(self, sources, name, checkpoint, trigger or {}, bad_rows)
         return found
 
     def _checkpoint_of(self, stream: str) -> str:
         return self._state.lake.store.uri(f"streams/{stream}")
 
-    def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
+    def _apply_once(
+        self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool], aside: str | None
+    ) -> None:
         """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
         name, query, number = batch
         with self._changing():
@@ -307,7 +317,10 @@ class SparkDatabase(EvolvingLake):
                     self._apply_large(split(rows, tables))
                 else:
                     with self.transaction() as change:
-                        change.apply(self._in_order(few))
+                        if aside is None:
+                            change.apply(self._in_order(few))
+                        else:
+                            apply_good(change, self._in_order(few), tables, (name, number), aside)
             finally:
                 self._store.arriving = self._store.batches
 
@@ -316,9 +329,16 @@ class SparkDatabase(EvolvingLake):
         """One change at a time: the batches of a stream come from a thread of its own."""
         is_nested = self._access.is_writing
         with self._access.exclusive():
+            if not is_nested:
+                self._state.work_before = work_done()
             yield
         if not is_nested:
             self._deliver()
+
+    def _begun(self, is_nested: bool) -> DocumentTransaction:
+        if not is_nested:
+            self._state.work_before = work_done()
+        return super()._begun(is_nested)
 
     # -- reading
 
@@ -388,3 +408,5 @@ class SparkDatabase(EvolvingLake):
             stream.stop()
         self._frames.close()
         super().close()
+        for session in self._sessions:
+            end_session(session, self._frames.spark)

@@ -13,7 +13,7 @@ from nestling.database.export import to_arrow
 from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
 from nestling.engine.spark.conditions import is_column
-from nestling.engine.spark.jobs import described_jobs
+from nestling.engine.spark.jobs import WORK, described_jobs
 from nestling.errors import ChangeError
 from nestling.frontend.schema import (
     arrow_rows,
@@ -35,6 +35,7 @@ def few_rows(frame: Any, most: int) -> list[dict[str, Any]] | None:
         found = some.collect()
         return None if len(found) > most else [row.asDict(recursive=True) for row in found]
     with described_jobs(frame.sparkSession, "nestling: rows that came, if they are few"):
+        WORK.queries += 1
         table = some.toArrow()
     if table.num_rows > most:
         return None

@@ -17,6 +17,7 @@ from nestling.database.spark.patient import are_updates
 from nestling.database.spark.state import SparkState
 from nestling.engine.protocol import batch_of
 from nestling.engine.spark.batch import size
+from nestling.engine.spark.jobs import work_done
 from nestling.engine.spark.state import LakeState, TempView
 
 
@@ -35,6 +36,12 @@ class LakeJournal:
         self.recomputed: tuple[str, ...] = ()
         #: The state after it, and whether what was added is in files.
         self._after: tuple[LakeState, bool] | None = None
+
+    @property
+    def spent(self) -> tuple[int, int]:
+        """Queries and bytes of this thread since the change began."""
+        (queries, size), (before, written) = work_done(), self.state.work_before
+        return max(0, queries - before), max(0, size - written)  # another thread may end what was cut off
 
     @property
     def tables(self) -> Mapping[str, int]:

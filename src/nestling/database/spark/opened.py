@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from nestling.engine.spark import limits
+from nestling.engine.spark.remote import end_session
 from nestling.engine.spark.session import first_line, own_session, parallelism
 from nestling.engine.spark.written import probe
 from nestling.errors import ChangeError, NestlingError, NoValue, StoreError
@@ -34,8 +35,11 @@ def readable(lake: Lake) -> Iterator[None]:
 
 def check_shared(lake: Lake, spark: Any) -> None:
     """Refuse a folder that the driver and the executors do not share."""
-    parallel = parallelism(spark)
-    probe(lake, own_session(spark), max(limits.MIN_PROBE_TASKS, min(limits.MAX_PROBE_TASKS, parallel)))
+    session, parallel = own_session(spark), parallelism(spark)
+    try:
+        probe(lake, session, max(limits.MIN_PROBE_TASKS, min(limits.MAX_PROBE_TASKS, parallel)))
+    finally:
+        end_session(session, spark)
 
 
 @contextmanager

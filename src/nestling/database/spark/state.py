@@ -46,6 +46,7 @@ from nestling.engine.spark.columns import deferred_name
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.lazy import LazyProgram
 from nestling.engine.spark.reading import Reading
+from nestling.engine.spark.remote import is_connect
 from nestling.engine.spark.state import LakeState
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, NoValue, QueryError
 from nestling.frontend.schema import row_value
@@ -71,9 +72,13 @@ class SparkState:
         # ``has_moved``: whether the last change was more than updates.
         self.looked_at, self.patience, self.version, self.has_moved = 0, float("inf"), 0, False
         self.uncommitted: list[RowEvent] = []
+        self.work_before = (0, 0)  # what the thread that writes had done when its change began
         self.waiting: dict[str, Asked] = {}  # tables that wait for the class that they refer to
         self._objects: tuple[Program, Objects] | None = None
         self.spark, self.lake, self.gate = spark, lake, Gate()
+        self.sessions: list[
+            Any
+        ] = []  # over Connect, of all engines so far: rows may be lent by an earlier one
         self.coming = (0, datetime.min)  # the version that is about to be stored, and when
         self.logged: dict[str, list[Any]] = {}  # per level, what changes with it in a view
         self.differing: dict[str, ZBag] = {}  # what changed in views that are computed on reading
@@ -120,6 +125,8 @@ class SparkState:
     ) -> tuple[SparkEngine, Views]:
         """The engine of what is defined in ``found``, and the views with theirs."""
         engine, programs = open_programs(found, self.spark, self.lake, arriving, anew)
+        if is_connect(self.spark):
+            self.sessions.append(engine.session)
         views = found.views
         for name, later in programs.items():
             later.accept = partial(self._take, name)

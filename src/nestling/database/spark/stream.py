@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nestling.database.accept import known
+from nestling.database.arguments import column_types
 from nestling.database.definitions import HIDDEN
 from nestling.database.elements import inner_bag
+from nestling.database.feed import check_feed
 from nestling.database.names import check_path_name
 from nestling.database.spark.checkpoints import tables_in_order
 from nestling.database.spark.frame_changes import is_feed
@@ -46,7 +48,9 @@ class Fed(Protocol):
 
     _store: LakeStore
 
-    def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None: ...
+    def _apply_once(
+        self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool], aside: str | None
+    ) -> None: ...
 
 
 class Stream:
@@ -127,15 +131,16 @@ def started(
     name: str,
     checkpoint: str | Path | None,
     trigger: Mapping[str, Any],
+    aside: str | None = None,
 ) -> Stream:
-    """A stream that feeds ``database``."""
+    """A stream that feeds ``database``; ``aside`` is the table of rows that are refused."""
     check_path_name(name, "a stream")
     tables = {table: is_feed(frame.columns) for table, frame in checked(database, sources).items()}
     where = str(checkpoint or database._checkpoint_of(name))
     stream = Stream(name, lock_of(where))
 
     def apply(query: str, number: int, rows: Any) -> None:
-        database._apply_once((name, query, number), rows, tables)
+        database._apply_once((name, query, number), rows, tables, aside)
 
     try:
         store = store_of(where, next(iter(sources.values())).sparkSession)
@@ -161,6 +166,8 @@ def checked(database: Fed, sources: Mapping[str, Any]) -> Mapping[str, Any]:
                 hint="write the stream to files, and apply what is new with"
                 ' db.apply({table: rows}, once=("…", number)); or run where the driver runs',
             )
+        if is_feed(frame.columns):
+            check_feed(table, column_types(database._state.tables, table))
         if not getattr(frame, "isStreaming", False):
             raise QueryError(
                 f"the source of {table} is no streaming DataFrame",

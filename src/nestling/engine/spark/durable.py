@@ -13,7 +13,7 @@ from typing import Any
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.compactor import Compactor
-from nestling.engine.spark.jobs import described_jobs
+from nestling.engine.spark.jobs import WORK, described_jobs
 from nestling.engine.spark.merging import group_rows, has_keys_once, in_order, summed_here
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame, unregistered
@@ -116,7 +116,9 @@ class EngineLake:
         changes = {
             self.keys[n]: pa.concat_tables(tables) for n, tables in moment.added.items() if n in self.keys
         }
-        self.lake.append(note, changes, (self.keys[n] for n in moment.emptied if n in self.keys))
+        WORK.bytes += self.lake.append(
+            note, changes, (self.keys[n] for n in moment.emptied if n in self.keys)
+        )
         self.note = note
 
     def passing(self, name: str) -> str:

@@ -10,6 +10,7 @@ from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.frames import counted_frame, frame, table_frame
+from nestling.engine.spark.jobs import WORK
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.relations import joins_text, nothing, pruned, summed
 from nestling.engine.spark.session import python_errors
@@ -33,6 +34,7 @@ class Reading:
     def arrow(self, text: str) -> Any:
         """The rows of a query, here."""
         with python_errors():
+            WORK.queries += 1
             return self.session.sql(text).toArrow()
 
     def here(self, rows: Any) -> Any:

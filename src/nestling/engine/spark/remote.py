@@ -6,6 +6,8 @@ are its own, is read in the user's.
 
 from __future__ import annotations
 
+import atexit
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 from weakref import finalize
@@ -14,6 +16,27 @@ from weakref import finalize
 def is_connect(given: Any) -> bool:
     """Whether a session, or a DataFrame, is one of Spark Connect."""
     return type(given).__module__.startswith("pyspark.sql.connect")
+
+
+def end_with_process(session: Any, user: Any) -> None:
+    """Let a session of ours end when this process does, if it has not ended before: before Spark's own way to end it,
+    which calls a server that was stopped again and again, for ten minutes and for each session."""
+    atexit.register(end_session, session, user)
+
+
+def end_session(session: Any, user: Any) -> None:
+    """End a session of ours, at the server too unless the user's has ended: the server may have been stopped with it.
+
+    Not by ``stop``, which stops a server that was started for this process.
+    """
+    from pyspark.errors import PySparkException
+
+    if not is_connect(session) or session.is_stopped:
+        return
+    if not user.is_stopped:
+        with suppress(PySparkException):  # it has ended there by itself
+            session.client.release_session()
+    session.client.close()
 
 
 class LentViews:

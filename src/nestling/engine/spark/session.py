@@ -9,7 +9,7 @@ from typing import Any
 
 from nestling.engine.spark import limits
 from nestling.engine.spark.relations import TOO_MANY
-from nestling.engine.spark.remote import is_connect
+from nestling.engine.spark.remote import end_with_process, is_connect
 from nestling.errors import NestlingError, NoValue, QueryError
 
 #: What our SQL relies on, or is made for. Batches are small: plans are not adapted while they run.
@@ -50,6 +50,8 @@ _CONDITION = re.compile(r"\[([A-Z_]+)(?:\.[A-Z_]+)*\] [^\n]*")
 def own_session(spark: Any) -> Any:
     """A session beside ``spark``, with settings and temporary views of its own."""
     session = spark.newSession()
+    if is_connect(session):
+        end_with_process(session, spark)
     for name, value in SETTINGS.items():
         if not is_connect(session):
             session.conf.set(name, value)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nestling.engine.spark.jobs import described_jobs
+from nestling.engine.spark.jobs import WORK, described_jobs
 from nestling.engine.spark.relations import at_most, difference
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState
@@ -137,6 +137,7 @@ class Stage:
 def arrow(moment: LakeState, text: str) -> Any:
     """The rows of a query, on the driver."""
     with python_errors():
+        WORK.queries += 1
         return moment.session.sql(text).toArrow()
 
 

@@ -14,6 +14,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from nestling.engine.spark import limits
+from nestling.engine.spark.jobs import WORK
 from nestling.engine.spark.session import first_line, spark_errors
 from nestling.errors import StoreError
 from nestling.storage.lake import DataFile, Lake
@@ -58,6 +59,7 @@ def written_and_checked(
     )
     counted, files = _counted(observed), lake.adopt(folder)
     wrote = counted["rows"]
+    WORK.queries, WORK.bytes = WORK.queries + 1, WORK.bytes + sum(file.bytes for file in files)
     seen = sum(file.rows for file in files)
     if seen != wrote:
         raise StoreError(

@@ -200,14 +200,14 @@ class Lake(LakeFiles):
                 self.epoch, self._reached = number, _version(epoch.note)
             self._logged = ()
 
-    def append(
-        self, note: Mapping[str, Any], changes: Mapping[str, Any], emptied: Iterable[str] = ()
-    ) -> None:
-        """Store the next epoch: Arrow tables to be added to relations, some of which are ``emptied`` before."""
+    def append(self, note: Mapping[str, Any], changes: Mapping[str, Any], emptied: Iterable[str] = ()) -> int:
+        """Store the next epoch: tables to be added to relations, some of which are ``emptied`` before. Its bytes."""
         with self.moving(), self._told():
             self._ready()
-            self._log.put(*epoch_parts(self.epoch + 1, note, changes, emptied))
+            head, parts = epoch_parts(self.epoch + 1, note, changes, emptied)
+            self._log.put(head, parts)
             self.epoch, self._reached = self.epoch + 1, _version(note)
+        return len(parts)
 
     @property
     def logged(self) -> int:

@@ -1,0 +1,66 @@
+"""Ctrl-C in the middle of a change on Spark: its jobs are cancelled, and there is the state before or after."""
+
+import os
+import signal
+import time
+import traceback
+from random import Random
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+import nestling as nl
+
+pytestmark = pytest.mark.xdist_group("spark")
+ROWS = 20_000
+
+
+def interrupted(change: Any, delay: float) -> bool:
+    """Do a change while somebody types Ctrl-C after so many seconds; whether that came before its end."""
+    over = Event()
+
+    def typed() -> None:
+        if not over.wait(delay):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    hand, was_cut = Thread(target=typed), False
+    try:
+        hand.start()
+        change()
+    except KeyboardInterrupt:
+        was_cut = True
+    except Exception as error:
+        was_cut = "KeyboardInterrupt" in "".join(traceback.format_exception(error))
+        if not was_cut:
+            raise
+    try:
+        over.set()
+        hand.join()
+        time.sleep(0.01)  # one that came at the last moment is raised here
+    except KeyboardInterrupt:
+        pass
+    return was_cut
+
+
+@pytest.mark.parametrize("times", [4, pytest.param(40, marks=pytest.mark.soak)])
+def test_a_change_is_there_or_is_not(spark, tmp_path, times):
+    random, cuts = Random(times), 0
+    db: Any = nl.Database(spark=spark, path=tmp_path / "lake")
+    db.table("t", "id BIGINT, g BIGINT", key="id")
+    db.view("often", "SELECT g, count(*) AS n FROM t GROUP BY g")
+    version, batches = db.version, 0
+    for number in range(times):
+        rows = spark.range(number * ROWS, (number + 1) * ROWS).selectExpr("id", "id % 5 AS g")
+        cuts += interrupted(lambda rows=rows: db.insert("t", rows), 0.02 + random.random() * 1.5)
+        assert db.version in (version, version + 1)
+        batches, version = batches + db.version - version, db.version
+        assert len(db.table("t")) == batches * ROWS
+    assert cuts
+    db.verify()
+    db.insert("t", [(-1, 0)])
+    db.close()
+    with nl.Database(spark=spark, path=tmp_path / "lake") as again:
+        assert len(again.table("t")) == batches * ROWS + 1
+        again.verify()
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
