@@ -6,6 +6,7 @@ from tests.frontends.sql import array_features as arrays
 from tests.frontends.sql import later_features as later
 from tests.frontends.sql import more_features as more
 from tests.frontends.sql import nested_features as nested
+from tests.frontends.sql import series_features as series
 
 
 @dataclass(frozen=True)
@@ -450,3 +451,5 @@ feature("r", **arrays.JSON)
 feature("l", **arrays.JSON_OF_LISTS)
 feature("r", **arrays.JOINS)
 feature("l", **arrays.LATERAL)
+feature("r", **series.SERIES)
+feature("m", **series.MOMENTS)

@@ -36,7 +36,7 @@ _UNWRITTEN = {
     "at_time",
     "sortable", "json_field", "json_int", "json_float", "json_bool", "json_quoted", "json_number",
      "time_plus", "time_minus", "clock_trunc", "clock_diff", "to_bytes",
-    "from_bytes",
+    "from_bytes", "sequence_size", "months_size", "split_size", "split_at",
     *(name for name in LIBRARY if name.endswith("s_apart")),
 }  # fmt: skip
 _PATTERNS = {"regexp_replace", "regexp_extract", "regexp_count", "regexp_substr", "regexp_instr"}
