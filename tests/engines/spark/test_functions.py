@@ -70,6 +70,8 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     **{name: [(0,), (2,), (5,), (11,)] for name in ("float_digit", "square_digit")},
     "get_json_object": [("$.a",), ("$[0].b",), ("$",), ("$['a'].b[1]",)],
     **{f"json_{name}": [("a",), ("b",)] for name in ("field", "int", "float", "bool")},
+    "json_nested": [("a", "["), ("a", "{"), ("b", "[")],
+    "json_items": [(type_,) for type_ in ("STRING", "INT", "DOUBLE", "STRUCT<v: STRING>", "ARRAY<BOOLEAN>")],
     "truncate": [(unit,) for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "era")],
     "like": [
         ("%", "!"), ("", "!"), ("_b%", ""), ("x!%!__", "!"), ("%\\_y", "\\"), ("é_é", "!"), ("%a%b%", "%"[:0]),

@@ -14,7 +14,7 @@ from nestling.calculus import standard
 from nestling.calculus.build import call, conjunction, const, elements, for_
 from nestling.calculus.lists import list_type
 from nestling.calculus.optional import ITEMS, THERE
-from nestling.calculus.terms import Const, Term, Var
+from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import INT, STR
 from nestling.frontend.sql.context import SqlEnv, where
 from nestling.frontend.sql.convert import (
@@ -36,7 +36,7 @@ DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
 
 
-def numbered(count: Term, item: Callable[[Var], Value], env: SqlEnv) -> Many:
+def numbered(count: Term, item: Callable[[Term], Value], env: SqlEnv) -> Many:
     """The array of ``item(i)`` for each number ``i`` below ``count``."""
     source = elements(call("numbers", count))
     var = env.run.var("i", source)
