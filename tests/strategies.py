@@ -327,6 +327,8 @@ class _Drawing:
         found += [partial(elements, term) for term in (*inner, *inner)]
         if self.has_term(want, scope):
             found += [lambda: Sing(self.term(want, scope))] * (1 + bool(scope.vars))
+        if want == INT and scope.vars and self.fragment == "full" and self.has_term(INT, scope):
+            found.append(lambda: elements(call("numbers", self.term(INT, scope))))
         if isinstance(want, Record) and want.names == () and scope.vars:
             found.append(lambda: Guard(self.condition(scope)))
         return found

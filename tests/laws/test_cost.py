@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.parse import parse
-from nestling.calculus.terms import Expr
-from nestling.calculus.traverse import is_input_dependent
+from nestling.calculus.terms import Call, Expr
+from nestling.calculus.traverse import is_input_dependent, walk
 from nestling.calculus.types import INT, Bag, Record, Type
 from nestling.calculus.typing import type_of
 from nestling.transform.normalize import normalize
@@ -113,6 +113,8 @@ def test_the_law_needs_union_to_cost_the_greater_of_its_terms():
 @given(instances("full"))
 def test_the_estimate_is_a_bound(instance):
     """size(h[db]) ⪯ C[h] where ⊎ costs the sum of its terms, and so for δ(h)"""
+    # The size of numbers(n) is a value, which no sizes of relations bound.
+    assume(not any(isinstance(n, Call) and n.function == "numbers" for n in walk(instance.query)))
     state = instance.with_changes
     known = {name: size(bag, CATALOG[name.removeprefix("Δ")]) for name, bag in state.items()}
     for query in (instance.query, delta(instance.query, instance.changed)):

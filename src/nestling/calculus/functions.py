@@ -4,6 +4,8 @@ A *strict* function of a null is null. Those that look at nulls say so: ``==`` a
 null), ``and`` / ``or`` / ``not`` follow Kleene, ``if`` takes the other branch on null, ``is_null`` and ``coalesce``
 are what they say, ``among(x, a, b, …)`` is ``x = a or x = b or …``. ``=`` is the strict equality of SQL. A *partial*
 function has no value for some arguments, and raises ``NoValue`` there; none raises anything else.
+
+One function gives a bag, and so makes rows of a scalar: ``numbers(n) = {0, 1, …, n - 1}``, ``∅`` where ``n ≤ 0``.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from nestling.calculus import arithmetic, standard
 from nestling.calculus.library import LIBRARY, LibraryEntry
 from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, STR, Scalar, nullable
 from nestling.errors import NoValue
+from nestling.values.bag import ZBag
 from nestling.values.digits import float_digit, float_large, float_low, square_digit, square_low
 from nestling.values.exact import float_units
 
@@ -27,7 +30,8 @@ TypeRule = Callable[[Sequence[Scalar]], Scalar | None]
 class Function:
     """``result`` is ``None`` for arguments the function does not take; ``takes`` says what it does.
 
-    ``many``: there may be more arguments than ``arity``, all like the last.
+    ``many``: there may be more arguments than ``arity``, all like the last. ``bag``: the value is an opaque bag of what
+    ``result`` says.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Function:
     precedence: int = 0
     partial: bool = False
     many: bool = False
+    bag: bool = False
 
 
 def _joined(left: Scalar, right: Scalar) -> Scalar | None:
@@ -120,6 +125,15 @@ def _whole(args: Sequence[Scalar]) -> Scalar | None:
     if number.name not in NUMERIC:
         return None
     return Scalar("int" if number.name == "float" else number.name, number.nullable)
+
+
+def _counted(args: Sequence[Scalar]) -> Scalar | None:
+    (number,) = args
+    return Scalar("int", size=(64,)) if number == INT else None
+
+
+def _numbers(count: int) -> ZBag:
+    return ZBag.of(*range(count))
 
 
 def _logical(args: Sequence[Scalar]) -> Scalar | None:
@@ -218,6 +232,7 @@ def _functions() -> tuple[Function, ...]:
         Function(
             "to_str", 1, "an int, bool or string", _same(("int", "bool", "str"), STR), str, partial=True
         ),
+        Function("numbers", 1, "an int that is not null", _counted, _numbers, bag=True),
         Function("float_units", 1, "a float", _same(("float",), INT), float_units),
         Function("float_digit", 2, "a float and a place", _takes("float", "int", result="int"), float_digit),
         Function("float_low", 1, "a float", _takes("float"), float_low),

@@ -301,7 +301,8 @@ def _call(name: str, args: tuple[Term, ...]) -> Type:
         got = " and ".join(show_type(type_) for type_ in types)
         raise QueryError(f"{name} takes {function.takes}, not {got}", hint="convert one side first")
     size = call_size(name, types, args)
-    return replace(result, size=size) if size != result.size else result
+    found = replace(result, size=size) if size != result.size else result
+    return Bag(found, opaque=True) if function.bag else found
 
 
 def _count(number: int, noun: str) -> str:

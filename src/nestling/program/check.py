@@ -219,7 +219,7 @@ class _Checker:
                     refuse(f"{measure.source} is not summed beyond {key.name}")
             case Total(_, aggregate, statements):
                 for statement in statements:
-                    _same(len(statement.keys), 0, f"keys of a {aggregate}")
+                    _same(len(statement.keys), int(is_ordered(aggregate)), f"keys of a {aggregate}")
             case Combine(_, operator, counts, minus):
                 arity = OPERATORS[operator].arity if operator in OPERATORS else refuse(f"no {operator}")
                 _same(len(counts), arity or len(counts), f"counts of {operator}")

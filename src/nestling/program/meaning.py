@@ -19,7 +19,6 @@ from nestling.program.flat import (
     Bound,
     Factor,
     Lift,
-    Monomial,
     Pointwise,
     Query,
     Test,
@@ -28,7 +27,7 @@ from nestling.program.flat import (
     is_ordered,
 )
 from nestling.program.show import show_query
-from nestling.program.traverse import is_ready, is_safe
+from nestling.program.traverse import is_local, is_ready, is_safe
 from nestling.values.bag import ZBag
 from nestling.values.exact import exactly
 from nestling.values.order import first
@@ -48,18 +47,20 @@ def meaning(query: Query, tables: Tables) -> Cells:
     """The measures of ``query`` under each key that has any."""
     if not is_safe(query):
         raise UnsafeQuery(f"no order binds the variables of {show_query(query)}")
+    return _meaning(query, tables, ())
+
+
+def _meaning(query: Query, tables: Tables, args: tuple[Any, ...]) -> Cells:
+    """The same of the keys that begin with ``args``, and of others."""
     cells: Cells = {}
     for monomial in query.monomials:
-        for env, times in _assignments(monomial, tables):
+        given = {key.name: arg for key, arg in zip(monomial.keys, args, strict=False) if isinstance(key, Var)}
+        for env, times in _solve(list(monomial.factors), given, 1, tables):
             key = tuple(evaluate_term(term, env) for term in monomial.keys)
             amounts = tuple(evaluate_term(weight, env) * times for weight in monomial.weights)
             old = cells.get(key, (0,) * query.width)
             cells[key] = tuple(a + b for a, b in zip(old, amounts, strict=True))
     return {key: cell for key, cell in cells.items() if any(cell)}
-
-
-def _assignments(monomial: Monomial, tables: Tables) -> Iterator[tuple[Env, int]]:
-    yield from _solve(list(monomial.factors), {}, 1, tables)
 
 
 def _solve(factors: list[Factor], env: Env, times: int, tables: Tables) -> Iterator[tuple[Env, int]]:
@@ -114,7 +115,7 @@ def matches(pattern: Term, value: Any, env: Env) -> bool:
 
 def _lifted(lift: Lift, env: Env, tables: Tables) -> Any:
     args = tuple(evaluate_term(arg, env) for arg in lift.args)
-    cells = meaning(lift.query, tables)
+    cells = _meaning(lift.query, tables, args) if is_local(lift) else meaning(lift.query, tables)
     if is_ordered(lift.aggregate):
         values = ZBag((key[-1], cell[0]) for key, cell in cells.items() if key[:-1] == args)
         taken = first_of(lift.aggregate)

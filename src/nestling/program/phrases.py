@@ -132,7 +132,9 @@ class Phrases:
         """``amounts  steps``, in one line."""
         used = used_after(statement)
         steps = [self.step(step, later) for step, later in zip(statement.steps, used, strict=True)]
-        return f"({'  '.join([self.products(statement.amounts), *steps])})"
+        amount = self.products(statement.amounts)
+        value = f"{self.list(statement.keys)} × {amount}" if statement.keys else amount
+        return f"({'  '.join([value, *steps])})"
 
     def within(self, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
         """``t, …, > u``: a group, and which of its last keys."""

@@ -87,11 +87,9 @@ def _taken(step: Step, env: Env, sources: Sources) -> Iterator[Env]:  # noqa: C9
                         sums_where = [a + b for a, b in zip(sums_where, cell, strict=True)]
             yield env | {count.name: n for count, n in zip(counts, sums_where, strict=True)}
         case Total(var, aggregate, statements):
-            amounts = [pair[1] for statement in statements for pair in added(statement, sources, env)]
+            pairs = [pair for statement in statements for pair in added(statement, sources, env)]
             width = len(statements[0].amounts) if statements else 1
-            yield env | {
-                var.name: _read(aggregate, tuple(sum(cell[i] for cell in amounts) for i in range(width)))
-            }
+            yield env | {var.name: _of_total(aggregate, pairs, width)}
         case Combine(var, operator, counts, minus):
             apply = OPERATORS[operator].apply
             total = apply(*map(value, counts)) - (apply(*map(value, minus)) if minus else 0)
@@ -112,8 +110,7 @@ def measured(aggregate: str, cells: Cells, group: tuple[Any, ...], measures: Seq
     """``aggregate`` of one group of a map, whether or not it has rows."""
     if is_ordered(aggregate):
         values = ZBag((key[-1], cell[0]) for key, cell in cells.items() if key[:-1] == group)
-        taken = first_of(aggregate)
-        return EVERY[aggregate].of(values) if taken is None else first(values, *taken)
+        return _of_values(aggregate, values)
     cell = cells.get(group)
     return _read(aggregate, tuple(cell[i] if cell else 0 for i in measures))
 
@@ -125,6 +122,18 @@ def _within(cells: Cells, group: tuple[Any, ...], bounds: Sequence[Bound], env: 
         return apply_function(FUNCTIONS[bound.operator], (last, evaluate_term(bound.term, env))) is True
 
     return {k: c for k, c in cells.items() if k[:-1] == group and all(holds(b, k[-1]) for b in bounds)}
+
+
+def _of_total(aggregate: str, pairs: Sequence[tuple[Any, Any]], width: int) -> Any:
+    """``aggregate`` of what was added: of amounts, or of values, each so many times."""
+    if is_ordered(aggregate):
+        return _of_values(aggregate, ZBag((key[0], amounts[0]) for key, amounts in pairs))
+    return _read(aggregate, tuple(sum(amounts[i] for _, amounts in pairs) for i in range(width)))
+
+
+def _of_values(aggregate: str, values: ZBag) -> Any:
+    taken = first_of(aggregate)
+    return EVERY[aggregate].of(values) if taken is None else first(values, *taken)
 
 
 def _read(aggregate: str, cell: tuple[Any, ...]) -> Any:

@@ -146,7 +146,10 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Bind ``var`` to ``aggregate`` of the sum of ``statements``, computed on the spot; they have no keys."""
+    """Bind ``var`` to ``aggregate`` of the sum of ``statements``, computed on the spot.
+
+    They have no keys; of an aggregate of values one, the value.
+    """
 
     var: Var
     aggregate: str

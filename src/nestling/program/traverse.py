@@ -150,12 +150,27 @@ def is_ready(factor: Factor, bound: Set[str]) -> bool:
 def is_safe(query: Query, given: Set[str] = frozenset()) -> bool:
     """Whether some order of every monomial's factors binds all its variables, from ``given`` alone."""
     return all(_is_safe(monomial, given) for monomial in query.monomials) and all(
-        is_safe(inner) for monomial in query.monomials for inner in _inner(monomial)
+        is_safe(inner.query) or is_local(inner) for monomial in query.monomials for inner in _inner(monomial)
     )
 
 
-def _inner(monomial: Monomial) -> list[Query]:
-    return [factor.query for factor in monomial.factors if isinstance(factor, Lift | Pointwise)]
+def is_local(factor: Factor) -> bool:
+    """Whether ``factor`` is an aggregate of what its arguments alone say: a function of them, which no table changes.
+
+    ``max`` of the parts of a text is one. No map has it, since it has a value for every argument.
+    """
+    if not isinstance(factor, Lift) or factor.bounds or is_safe(factor.query) or inputs(factor.query):
+        return False
+    number = len(factor.args)
+    return all(
+        _is_safe(monomial, term_vars(*(key for key in monomial.keys[:number] if isinstance(key, Var))))
+        and all(is_safe(inner.query) or is_local(inner) for inner in _inner(monomial))
+        for monomial in factor.query.monomials
+    )
+
+
+def _inner(monomial: Monomial) -> list[Lift | Pointwise]:
+    return [factor for factor in monomial.factors if isinstance(factor, Lift | Pointwise)]
 
 
 def _is_safe(monomial: Monomial, given: Set[str]) -> bool:

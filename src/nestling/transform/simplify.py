@@ -204,10 +204,13 @@ def constant_call(node: Any) -> Any:
 
 
 def null_of_strict(node: Any) -> Any:
-    """``is_null(fn(t, …))  →  is_null(t) or …`` of a strict fn that has a value, over the t that may be null"""
+    """``is_null(fn(t, …))  →  is_null(t) or …`` of a strict fn that has a value, over the t that may be null
+
+    Not of one that may be null of what is not: a part of a text that is no JSON.
+    """
     match node:
         case Call("is_null", (Call(name, args) as inner,)):
-            if FUNCTIONS[name].strict and undefined_where(inner) is None:
+            if FUNCTIONS[name].strict and undefined_where(inner) is None and not _makes_null(name, args):
                 nulls = [call("is_null", arg) for arg in dict.fromkeys(args) if _is_nullable(arg)]
                 return balanced("or", nulls) if nulls else FALSE
     return None
@@ -223,6 +226,13 @@ def of_nullable(node: Any) -> Any:
             if term_type(inner) == term_type(node):
                 return inner
     return None
+
+
+def _makes_null(name: str, args: tuple[Term, ...]) -> bool:
+    """Whether a function may be null where none of ``args`` is."""
+    types = [type_ for arg in args if isinstance(type_ := term_type(arg), Scalar)]
+    found = FUNCTIONS[name].result([replace(type_, nullable=False) for type_ in types])
+    return found is not None and found.nullable
 
 
 def _is_nullable(term: Term) -> bool:

@@ -36,6 +36,8 @@ ALWAYS = (
     "list_group_nullable", "list_extremes_group", "list_join_texts", "list_zip_with",
     "max_by", "rank_by_nullable", "row_number_ties", "group_by_nullable_sum", "regexp_replace", "date_format",
     "hopping_uneven", "sessions_by_key",
+    "sequence_gaps", "sequence_read", "split_words", "split_element_group", "split_functions", "json_array_structs",
+    "sequence_moments", "array_written_sorted",
 )  # fmt: skip
 TOGETHER = 20
 #: Quotients with more places than a column has.

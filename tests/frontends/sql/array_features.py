@@ -98,6 +98,23 @@ JSON: dict[str, Texts] = {
     "json_to_written": ("SELECT to_json(struct('a\"b' AS q, 1.50 AS d, 2.5D AS f, true AS t, DATE '2024-02-29' AS e, a)) AS j FROM r", ""),
 }  # fmt: skip
 
+_ARRAY = """CASE WHEN a = 3 THEN c WHEN b = 2 THEN '[1, "x"]' ELSE concat('[', coalesce(CAST(a AS STRING), 'null'), ', ', coalesce(b, 0), '] ') END"""
+_OBJECTS = """CASE WHEN a = 3 THEN '{"p": 7}' WHEN b = 2 THEN concat('[{"p": 1}, ', coalesce(CAST(a AS STRING), '"x"'), ']') ELSE concat('[{"p": ', coalesce(CAST(a AS STRING), '"x"'), ', "q": ["', c, '", "z"]}, null, {"q": [1], "r": {"s": "', c, '"}}]') END"""
+
+#: Arrays in JSON, over ``r``.
+JSON_ARRAYS: dict[str, Texts] = {
+    "json_array": (f"SELECT a, b, from_json({_ARRAY}, 'ARRAY<INT>') AS x, from_json({_ARRAY}, 'array<string>') AS y, from_json(c, 'ARRAY<BOOLEAN>') AS z FROM r", ""),
+    "json_array_exploded": (f"SELECT a, b, x FROM r LATERAL VIEW explode(from_json({_ARRAY}, 'ARRAY<BIGINT>')) t AS x", ""),
+    "json_array_outer": (f"SELECT a, i, x FROM r LATERAL VIEW OUTER posexplode(from_json({_ARRAY}, 'ARRAY<DOUBLE>')) t AS i, x", ""),
+    "json_array_structs": (f"SELECT a, b, from_json({_OBJECTS}, 'ARRAY<STRUCT<p: INT, q: ARRAY<STRING>, r: STRUCT<s: STRING>>>') AS x FROM r", ""),
+    "json_array_inline": (f"SELECT a, p, q FROM r LATERAL VIEW inline(from_json({_OBJECTS}, 'ARRAY<STRUCT<p: INT, q: ARRAY<STRING>>>')) t AS p, q", ""),
+    "json_array_grouped": (f"SELECT e.p AS p, count(*) AS n, sum(b) AS s FROM r LATERAL VIEW explode(from_json({_OBJECTS}, 'ARRAY<STRUCT<p: INT>>')) t AS e GROUP BY e.p", ""),
+    "json_array_field": (f"SELECT from_json(concat('{{\"v\": ', {_OBJECTS}, ', \"w\": [[1], [2, ', coalesce(CAST(b AS STRING), '\"x\"'), ']]}}'), 'v ARRAY<STRUCT<p: INT>>, w ARRAY<ARRAY<INT>>') AS x FROM r", ""),
+    "json_array_read": (f"SELECT size(from_json({_ARRAY}, 'ARRAY<INT>')) AS n, from_json({_OBJECTS}, 'ARRAY<STRUCT<p: INT>>')[0].p AS p, array_contains(from_json({_ARRAY}, 'ARRAY<INT>'), a) AS k FROM r", "", f"SELECT size(from_json({_ARRAY}, 'ARRAY<INT>')) AS n, get(from_json({_OBJECTS}, 'ARRAY<STRUCT<p: INT>>'), 0).p AS p, array_contains(from_json({_ARRAY}, 'ARRAY<INT>'), a) AS k FROM r"),
+    "json_null_where": ("SELECT b, get_json_object(c, '$.a') IS NULL AS g, regexp_substr(c, 'x') IS NULL AS h, sha2(c, 7) IS NULL AS i FROM r WHERE regexp_substr(c, 'a') IS NULL OR json_array_length(c) IS NOT NULL", ""),
+    "json_struct_of_text": ("SELECT from_json(concat('{\"s\": \"{}\", \"t\": \"[1]\", \"a\": ', coalesce(a, 0), '}'), 's STRUCT<x: INT>, t ARRAY<INT>, a INT') AS x FROM r", ""),
+}  # fmt: skip
+
 #: The same of arrays in order, over ``l``.
 JSON_OF_LISTS: dict[str, Texts] = {
     "list_to_json": ("SELECT id, to_json(tags) AS a, to_json(items) AS b, to_json(struct(id, nums, grid)) AS c FROM l", ""),

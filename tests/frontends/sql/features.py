@@ -6,6 +6,7 @@ from tests.frontends.sql import array_features as arrays
 from tests.frontends.sql import later_features as later
 from tests.frontends.sql import more_features as more
 from tests.frontends.sql import nested_features as nested
+from tests.frontends.sql import series_features as series
 
 
 @dataclass(frozen=True)
@@ -447,6 +448,9 @@ feature("r s t m", **later.SEVERAL_WAYS)
 feature("l", **arrays.LISTS)
 feature("l", **arrays.CONTENT)
 feature("r", **arrays.JSON)
+feature("r", **arrays.JSON_ARRAYS)
 feature("l", **arrays.JSON_OF_LISTS)
 feature("r", **arrays.JOINS)
 feature("l", **arrays.LATERAL)
+feature("r", **series.SERIES)
+feature("m", **series.MOMENTS)

@@ -11,10 +11,11 @@ from nestling.calculus.library.documents import DOCUMENTS
 from nestling.calculus.library.entry import LEAST, MOST, LibraryEntry
 from nestling.calculus.library.moments import MOMENTS
 from nestling.calculus.library.numbers import NUMBERS
+from nestling.calculus.library.series import SERIES
 from nestling.calculus.library.texts import TEXTS
 
 LIBRARY: dict[str, LibraryEntry] = {
-    found.name: found for found in (*TEXTS, *NUMBERS, *MOMENTS, *CLOCKS, *DOCUMENTS)
+    found.name: found for found in (*TEXTS, *NUMBERS, *MOMENTS, *CLOCKS, *DOCUMENTS, *SERIES)
 }
 
 __all__ = ["LEAST", "LIBRARY", "MOST", "LibraryEntry"]

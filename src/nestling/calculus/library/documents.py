@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -91,50 +92,117 @@ def length(text: str) -> int | None:
     return len(found) if isinstance(found, list) else None
 
 
-def _field(text: str, name: str) -> Any:
-    """The value of a field of an object; None where there is none."""
+def _begun(text: str) -> Any:
+    """The value that ``text`` begins with; what stands behind it is not looked at. None where there is none."""
     try:
-        found, _ = _DECODER.raw_decode(
-            text.lstrip(" \t\r\n")
-        )  # what stands behind the object is not looked at
+        return _DECODER.raw_decode(text.lstrip(" \t\r\n"))[0]
     except (ValueError, RecursionError):
         return None
+
+
+def _field(text: str, name: str) -> Any:
+    """The value of a field of an object; None where there is none."""
+    found = _begun(text)
     return found.get(name) if isinstance(found, dict) else None
 
 
-def field_text(text: str, name: str) -> str | None:
-    """A field as a text: what is no text as JSON."""
-    found = _field(text, name)
+def _text(found: Any) -> str | None:
+    """A value as a text: what is no text as JSON."""
     if isinstance(found, _Whole) and found == "-0":
         return "0"
     return None if found is None else str(found) if isinstance(found, str) else written(found)
 
 
-def field_int(text: str, name: str) -> int | None:
-    """A field that is a whole number of 64 bits."""
-    found = _field(text, name)
+def _int(found: Any) -> int | None:
+    """A whole number of 64 bits."""
     if not isinstance(found, _Whole) or len(found) > MOST_DIGITS or not -(1 << 63) <= int(found) < 1 << 63:
         return None
     return int(found)
 
 
-def field_float(text: str, name: str) -> float | None:
-    """A field that is a number, or a word for one that is none."""
-    found = _field(text, name)
+def _float(found: Any) -> float | None:
+    """A number, or what a word for one that is none stands for."""
     if isinstance(found, str) and not isinstance(found, _Whole):
         return _NO_NUMBERS.get(found)
     return float(found) if isinstance(found, _Whole | float) else None
 
 
-def field_bool(text: str, name: str) -> bool | None:
-    """A field that is true or false."""
-    found = _field(text, name)
+def _bool(found: Any) -> bool | None:
     return found if isinstance(found, bool) else None
+
+
+def nested(text: str, name: str, begin: str) -> str | None:
+    """A field that is an object or an array, by the sign that it begins with, as JSON.
+
+    >>> nested('{"a": [1], "b": "[1]"}', "a", "["), nested('{"a": [1], "b": "[1]"}', "b", "[")
+    ('[1]', None)
+    """
+    found = _field(text, name)
+    return written(found) if isinstance(found, {"{": dict, "[": list}[begin]) else None
+
+
+#: The bits of each type of whole numbers.
+_BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+
+
+def _fits(found: Any, type_: str) -> bool:
+    """Whether a value is null or one of ``type_``, as Spark writes it; of a struct, whatever its fields are."""
+    if found is None or type_ == "STRING":
+        return True
+    if type_.startswith("ARRAY<"):
+        return isinstance(found, list) and all(_fits(part, type_[6:-1]) for part in found)
+    if type_ in _BITS:
+        number, most = _int(found), 1 << _BITS[type_] - 1
+        return number is not None and -most <= number < most
+    if type_ == "DOUBLE":
+        return _float(found) is not None
+    return isinstance(found, bool if type_ == "BOOLEAN" else dict)
+
+
+def _elements(text: str, type_: str) -> list[Any] | None:
+    """The elements of an array, if each is of ``type_``; an object is an array of itself."""
+    found = _begun(text)
+    if isinstance(found, dict) and type_.startswith("STRUCT"):
+        return [found]
+    return found if isinstance(found, list) and _fits(found, f"ARRAY<{type_}>") else None
+
+
+def items(text: str, type_: str) -> int | None:
+    """How many elements of ``type_`` the array has; none where one is of another type.
+
+    >>> items("[1, null]", "INT"), items('[1, "a"]', "INT"), items('{"a": 1}', "STRUCT<v: STRING>")
+    (2, None, 1)
+    """
+    found = _elements(text, type_)
+    return None if found is None else len(found)
+
+
+def _item(type_: str, read_: Callable[[Any], Any]) -> Callable[[str, int], Any]:
+    """The element of ``type_`` at a place."""
+
+    def item(text: str, at: int) -> Any:
+        found = _elements(text, type_)
+        return read_(found[at]) if found is not None and 0 <= at < len(found) else None
+
+    return item
+
+
+def _item_text(text: str, at: int) -> str | None:
+    """The element at a place as a text; an object is its own first."""
+    found = _begun(text)
+    if isinstance(found, dict):
+        return text if at == 0 else None
+    return _text(found[at]) if isinstance(found, list) and 0 <= at < len(found) else None
 
 
 def _in_struct(type_: str) -> str:
     """A field of one type by its name, which is written out."""
     return f"CAST(from_json({{0}}, concat('`', {{1}}, '` {type_}')) AS STRUCT<v: {type_}>).v"
+
+
+def _in_array(type_: str) -> str:
+    """The element of one type at a place."""
+    return f"get(from_json({{0}}, 'ARRAY<{type_}>'), {{1}})"
 
 
 def quoted(text: str) -> str:
@@ -157,11 +225,52 @@ _JSON = "to_json(named_struct('v', {0}))"
 _VALUE = f"CASE WHEN {{0}} IS NOT NULL THEN substr({_JSON}, 6, length({_JSON}) - 6) END"
 
 
+#: Functions of a field, and of an element of an array: the type of both, how it is read, and Spark's type.
+_READ: tuple[tuple[str, str, Callable[[Any], Any], str], ...] = (
+    ("int", "int?", _int, "BIGINT"), ("float", "float?", _float, "DOUBLE"), ("bool", "bool?", _bool, "BOOLEAN"),
+)  # fmt: skip
+
+
+def _of_field(read_: Callable[[Any], Any]) -> Callable[[str, str], Any]:
+    return lambda text, name: read_(_field(text, name))
+
+
 DOCUMENTS: tuple[LibraryEntry, ...] = (
-    entry("json_field", "str str", "str?", field_text, _in_struct("STRING"), fixed=(1,)),
-    entry("json_int", "str str", "int?", field_int, _in_struct("BIGINT"), fixed=(1,)),
-    entry("json_float", "str str", "float?", field_float, _in_struct("DOUBLE"), fixed=(1,)),
-    entry("json_bool", "str str", "bool?", field_bool, _in_struct("BOOLEAN"), fixed=(1,)),
+    entry("json_field", "str str", "str?", _of_field(_text), _in_struct("STRING"), fixed=(1,)),
+    *(
+        entry(f"json_{name}", "str str", gives, _of_field(read_), _in_struct(type_), fixed=(1,))
+        for name, gives, read_, type_ in _READ
+    ),
+    entry(
+        "json_nested",
+        "str str str",
+        "str?",
+        nested,
+        f"CASE WHEN {{2}} = '[' AND {_in_struct('ARRAY<STRING>')} IS NOT NULL"
+        f" OR {{2}} = '{{{{' AND {_in_struct('STRUCT<v: STRING>')} IS NOT NULL THEN {_in_struct('STRING')} END",
+        fixed=(1, 2),
+    ),
+    entry(
+        "json_items",
+        "str str",
+        "int?",
+        items,
+        "element_at(transform(array(from_json({0}, concat('ARRAY<', {1}, '>'))),"
+        " a -> CASE WHEN a IS NOT NULL THEN size(a) END), 1)",
+        fixed=(1,),
+    ),
+    entry(
+        "json_item",
+        "str int32",
+        "str?",
+        _item_text,
+        f"CASE WHEN {{0}} RLIKE '^[ \\t\\r\\n]*[{{{{]' THEN CASE WHEN {{1}} = 0 THEN {{0}} END"
+        f" ELSE {_in_array('STRING')} END",
+    ),
+    *(
+        entry(f"json_item_{name}", "str int32", gives, _item(type_, read_), _in_array(type_))
+        for name, gives, read_, type_ in _READ
+    ),
     entry("json_quoted", "str", "str", quoted, _VALUE),
     entry("json_number", "float", "str", written, _VALUE),
     entry("get_json_object", "str str", "str?", at_path, partial=True, fixed=(1,)),

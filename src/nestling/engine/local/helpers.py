@@ -12,6 +12,7 @@ from nestling.engine.python.where import summed_where
 from nestling.storage.ordered import OrderedMap
 from nestling.values.bag import EMPTY as NONE
 from nestling.values.bag import ZBag
+from nestling.values.order import first
 
 
 def _of_values(read: Callable[[ZBag], Any]) -> Callable[[OrderedMap[Any] | None], Any]:
@@ -33,6 +34,8 @@ def helpers() -> dict[str, Any]:
         "bisect_right": bisect_right,
         "insort": insort,
         "summed_where": summed_where,
+        "values_of": lambda pairs: (0, ZBag(pairs)),
+        "first_values": lambda pairs, limit, greatest: first(ZBag(pairs), limit, greatest),
         "read_first": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.smallest(limit)),
         "read_last": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.largest(limit)),
         "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),

@@ -12,9 +12,9 @@ from nestling.engine.local.storage import Store
 from nestling.engine.python.reading import read_cell
 from nestling.engine.python.source import SourceWriter
 from nestling.engine.python.steps import Steps
-from nestling.engine.python.terms import Scope, is_float, truth, tuple_of
+from nestling.engine.python.terms import Scope, is_float, python_key, truth, tuple_of
 from nestling.engine.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep, SpanStep
-from nestling.program.flat import first_of
+from nestling.program.flat import first_of, is_ordered
 from nestling.program.statements import Add, Find, Measure, Statement, Step, TableDecl, Total
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
@@ -206,6 +206,9 @@ class Loops(Steps):
     def total(self, step: Total) -> None:
         """A loop nest of its own, summed into variables."""
         name, depth = self.scope.name(step.var), self.out.depth
+        if is_ordered(step.aggregate):
+            self.total_of_values(step, name, depth)
+            return
         width = max((len(statement.amounts) for statement in step.statements), default=1)
         sums = [self.scope.beside(name, f"{i}") for i in range(width)]
         self.out.line(f"{' = '.join(sums)} = 0")
@@ -215,6 +218,19 @@ class Loops(Steps):
                 self.out.line(f"{total} += {self.text(amount)}")
             self.out.close_to(depth)
         self.out.line(f"{name} = {read_cell(step.aggregate, sums)}")
+
+    def total_of_values(self, step: Total, name: str, depth: int) -> None:
+        pairs, taken = self.scope.beside(name, "values"), first_of(step.aggregate)
+        self.out.line(f"{pairs} = []")
+        for statement in step.statements:
+            (value,), (amount,) = statement.keys, statement.amounts
+            self.open(statement.steps, term_vars(value, amount))
+            self.out.line(f"{pairs}.append(({python_key(value, self.scope)}, {self.text(amount)}))")
+            self.out.close_to(depth)
+        read = f"read_{step.aggregate}(values_of({pairs}))"
+        self.out.line(
+            f"{name} = {read if taken is None else f'first_values({pairs}, {taken[0]}, {taken[1]})'}"
+        )
 
     def flip(self, step: FlipStep) -> None:
         both = step.both

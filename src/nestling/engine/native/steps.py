@@ -198,6 +198,8 @@ class StepWriter:
         return self.terms.aggregate(step.aggregate, cell, step.var.type)
 
     def _total(self, step: Total, env: Env) -> Register:
+        if is_ordered(step.aggregate):
+            raise Unsupported("an aggregate of values that are made from a row")
         width = max((len(statement.amounts) for statement in step.statements), default=1)
         sums = [self.out.computed("MOV", "i", self.terms.number(0)) for _ in range(width)]
         for statement in step.statements:

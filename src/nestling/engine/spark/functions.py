@@ -31,6 +31,10 @@ _PLAIN = {
     "month": "CAST(month({0}) AS BIGINT)", "day": "CAST(day({0}) AS BIGINT)",
     "weekday": "CAST(weekday({0}) AS BIGINT)", "to_date": "CAST({0} AS DATE)",
     "to_float": "CAST({0} AS DOUBLE)", "neg": "(-({0}))", "abs": "abs({0})",
+    # Of no bag explode makes no rows.
+    "numbers": (
+        "CASE WHEN {0} > 0 THEN transform(sequence(0L, {0} - 1L), e -> named_struct('v', e, 'n', 1L)) END"
+    ),
     "replace": (
         "CASE WHEN {1} = '' THEN concat({2}, array_join(transform(filter(split({0}, ''), c -> c <> ''),"
         " c -> concat(c, {2})), '')) ELSE replace({0}, {1}, {2}) END"

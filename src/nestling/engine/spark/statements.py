@@ -245,23 +245,42 @@ class _Steps(Chain):
         self.attach(found, pairs, new, later)
 
     def total(self, step: Total, later: frozenset[str]) -> None:
-        found, pairs, cell = self.added(step.statements)
-        self.attach(found, pairs, {step.var.name: read_cell(step.aggregate, cell)}, later)
+        if is_ordered(step.aggregate):
+            rows, layout, pairs = self.summands(step.statements)
+            found = self.of_values([step.aggregate], layout, sums(rows, layout))
+            type_ = ordered_type(step.aggregate, layout)
+            value = Sql(none_of(step.aggregate, "a.m0", type_), type_)
+        else:
+            found, pairs, cell = self.added(step.statements)
+            value = read_cell(step.aggregate, cell)
+        self.attach(found, pairs, {step.var.name: value}, later)
 
     def added(self, statements: Sequence[Statement]) -> tuple[str, list[tuple[Sql, Sql]], list[Sql]]:
         """What ``statements`` add up to for every assignment of what they use; the measures of its rows."""
+        rows, layout, pairs = self.summands(statements)
+        return sums(rows, layout), pairs, cell_of(layout)
+
+    def summands(self, statements: Sequence[Statement]) -> tuple[str, Layout, list[tuple[Sql, Sql]]]:
+        """What ``statements`` add for every assignment of what they use, by that and by their keys."""
         names = dict.fromkeys(var.name for statement in statements for var in free_vars(statement))
         params = tuple(Var(name, self.scope[name].type) for name in names)
         given = (
             PlanStart(self.asked({f"k{i}": var for i, var in enumerate(params)}), params) if params else None
         )
-        chains = [_Steps(self.writer, replace(statement, keys=params), given) for statement in statements]
+        chains = [
+            _Steps(self.writer, replace(statement, keys=(*params, *statement.keys)), given)
+            for statement in statements
+        ]
         solved = [chain.solved() for chain in chains]
         types = [joined_type([amount.type for amount in column]) for column in zip(*solved, strict=True)]
-        layout = Layout(tuple(var.type for var in params), tuple(types or [INT]), positive=False)
+        keys = [
+            joined_type([chain.sql(key).type for chain, key in zip(chains, column, strict=True)])
+            for column in zip(*(statement.keys for statement in statements), strict=True)
+        ]
+        layout = Layout((*(var.type for var in params), *keys), tuple(types or [INT]), positive=False)
         rows = " UNION ALL ".join(chain.final(layout) for chain in chains) or nothing(layout)
         pairs = [(Sql(f"a.k{i}", var.type), self.sql(var)) for i, var in enumerate(params)]
-        return sums(rows, layout), pairs, cell_of(layout)
+        return rows, layout, pairs
 
     def pairs(self, layout: Layout, positions: Sequence[int], args: Sequence[Term]) -> list[tuple[Sql, Sql]]:
         return [
@@ -326,10 +345,14 @@ class _Steps(Chain):
 
     def values(self, steps: Sequence[Measure], layout: Layout, rows: str) -> str:
         """The least, the first or the number of the values of every group."""
-        *group, value = layout.key_names
         each = self.once_each(steps[0].source, layout, rows)
-        found = taken(steps[0].aggregate, each, layout, ("m0",))
-        columns = [f"{ordered(step.aggregate, value, 'm0')} AS m{i}" for i, step in enumerate(steps)]
+        return self.of_values([step.aggregate for step in steps], layout, each)
+
+    def of_values(self, aggregates: Sequence[str], layout: Layout, rows: str) -> str:
+        """Aggregates of the values of every group, of ``rows`` that are summed by key."""
+        *group, value = layout.key_names
+        found = taken(aggregates[0], rows, layout, ("m0",))
+        columns = [f"{ordered(name, value, 'm0')} AS m{i}" for i, name in enumerate(aggregates)]
         by = f" GROUP BY {', '.join(group)}" if group else ""
         return f"SELECT {', '.join([*group, *columns])} FROM ({found}){by}"
 

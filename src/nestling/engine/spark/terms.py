@@ -20,7 +20,7 @@ from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.partial import disjuncts, undefined_where
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.traverse import walk
-from nestling.calculus.types import INT, LABEL, LabelType, Record, Scalar, Type
+from nestling.calculus.types import INT, LABEL, Bag, LabelType, Record, Scalar, Type
 from nestling.engine.spark.functions import call_sql
 from nestling.engine.spark.labels import MICROSECOND
 from nestling.engine.spark.types import fits_decimal, sql_type
@@ -112,7 +112,8 @@ def _call(name: str, args: list[Sql], terms: tuple[Term, ...]) -> Sql:
         shown = ", ".join(type_.name for type_ in types)
         raise QueryError(f"{name} of {shown} is not supported on Spark", hint="keep the view embedded")
     lazy = name in ("and", "or") and is_partial(terms[1])
-    return Sql(call_sql(name, [arg.text for arg in args], types, result, terms, lazy), result)
+    text = call_sql(name, [arg.text for arg in args], types, result, terms, lazy)
+    return Sql(text, Bag(result, opaque=True) if FUNCTIONS[name].bag else result)
 
 
 def equal(left: Sql, right: Sql) -> str:

@@ -31,6 +31,7 @@ from nestling.frontend.sql.library import entry_of, library_call
 from nestling.frontend.sql.nested import ARRAYS, of_present
 from nestling.frontend.sql.parts import PARTS, part_named, part_of, timestamp_of, unit_last
 from nestling.frontend.sql.positions import of_reverse
+from nestling.frontend.sql.series import SERIES
 from nestling.frontend.values import Many, Null, One, Row, Value, bag_of, there
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]
@@ -84,6 +85,8 @@ def _by_words(name: str, node: Any, env: SqlEnv) -> Value | None:
     """A call that does not read its arguments as values, if it is one."""
     if name in JSON:
         return JSON[name](node, env)
+    if name in SERIES:
+        return SERIES[name](node, env)
     if name in ARRAYS:
         return of_present(ARRAYS[name], node, env)
     if name == "date_part" and len(node.expressions) == 2:
@@ -111,14 +114,13 @@ def _rlike(values: list[Value], node: Any, env: SqlEnv) -> Value:
     return One(applied("matches", [scalar_of(text, node, env), const(found)], node, env, "RLIKE"))
 
 
-_ROWS = (
-    "it makes rows of a value, and rows come from tables: keep the parts in an ARRAY column, and explode that"
-)
 _VARIANT = "keep the text, and write get_json_object(text, '$.a') or from_json(text, 'a BIGINT, b STRING').a"
 _KEYS = "keys might meet: write map('a', x, 'b', y), or explode the maps and group by key"
 #: What to write instead of functions that people expect.
 _INSTEAD = {
-    **dict.fromkeys(("sequence", "split", "generate_series", "json_object_keys", "str_to_map"), _ROWS),
+    "generate_series": "write explode(sequence(a, b))",
+    "json_object_keys": "keep the keys in an ARRAY column",
+    "str_to_map": "write explode(split(text, ',')), and split_part(x, ':', 1) of each",
     **dict.fromkeys(
         ("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT
     ),

@@ -1,6 +1,7 @@
 """JSON: structs and arrays as texts, and texts as structs.
 
-A text that is no JSON, or no object, has nulls in all fields; a field that is no such value is null.
+A text that is no JSON, or no object, has nulls in all fields; a field that is no such value is null, and so is an array
+with an element that is none.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ from nestling.calculus.build import call, const, for_
 from nestling.calculus.library.documents import quoted
 from nestling.calculus.lists import AT, ITEM, is_list
 from nestling.calculus.maps import is_map
-from nestling.calculus.optional import THERE, held, is_optional
+from nestling.calculus.optional import ITEMS, THERE, held, is_optional
 from nestling.calculus.terms import Const, Field, Term
-from nestling.calculus.types import Record, Scalar, Type
+from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.errors import QueryError
 from nestling.frontend.schema import record_type
 from nestling.frontend.sql.comparing import DECLARE
 from nestling.frontend.sql.composed import joined_texts
 from nestling.frontend.sql.context import QueryRows, SqlEnv
 from nestling.frontend.sql.convert import as_text, is_nullable, scalar_of, scalar_type, without_null
+from nestling.frontend.sql.series import numbered
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import shown
+from nestling.frontend.sql.values import shown, spark_type
 from nestling.frontend.values import (
     Many,
     Null,
@@ -123,7 +125,7 @@ def of_from_json(node: Any, env: SqlEnv) -> Value:
         )
     value = env.value(parts[0])
     try:
-        record = _record(str(parts[1].this))
+        type_ = _schema(str(parts[1].this))
     except QueryError as error:
         raise env.error(
             parts[1], f"this schema cannot be read: {error}", "write 'a BIGINT, b STRING'"
@@ -131,18 +133,56 @@ def of_from_json(node: Any, env: SqlEnv) -> Value:
     if isinstance(value, Null):
         return Null()
     text = as_text(scalar_of(value, node, env), node, env, "from_json")
-    return _struct(text, record, parts[1], env)
+    return (
+        _struct(text, type_, parts[1], env)
+        if isinstance(type_, Record)
+        else _array(text, type_, parts[1], env)
+    )
 
 
-def _record(text: str) -> Record:
+def _schema(text: str) -> Record | Bag:
     wrapped = text.strip()
-    found = record_type(f"v {wrapped}") if wrapped.upper().startswith(("STRUCT<", "ARRAY<", "MAP<")) else None
-    if found is None:
+    if not wrapped.upper().startswith(("STRUCT<", "ARRAY<", "MAP<")):
         return record_type(wrapped)
-    (inside,) = found.types
-    if not isinstance(inside, Record):
-        raise QueryError("an array or a map of a text has rows that no table has", hint="")
+    (inside,) = record_type(f"v {wrapped}").types
+    if is_map(inside) or not isinstance(inside, Record | Bag):
+        raise QueryError("the keys of a map of a text might meet", hint="")
     return inside
+
+
+def _array(text: Term, type_: Bag, node: Any, env: SqlEnv) -> Row:
+    """The array of a text, null where that has none: where an element is of another type, too."""
+    element = held(type_.element) if is_optional(type_.element) else type_.element
+    count = call("json_items", text, const(_shape(element, node, env)))
+    solid, is_there = _solid(text), call("not", call("is_null", count))
+
+    def item(at: Term) -> Value:
+        if isinstance(element, Record):
+            return _struct(call("json_item", solid, at), element, node, env)
+        if isinstance(element, Bag):
+            return _array(call("json_item", solid, at), element, node, env)
+        return One(call(_ITEM[element.name], solid, at))  # type: ignore[union-attr]
+
+    return Row(((THERE, One(is_there)), (ITEMS, numbered(call("coalesce", count, const(0)), item, env))))
+
+
+_ITEM = {"int": "json_item_int", "float": "json_item_float", "bool": "json_item_bool", "str": "json_item"}
+
+
+def _shape(type_: Type, node: Any, env: SqlEnv) -> str:
+    """What an element of an array must be, as Spark writes it."""
+    inside = held(type_) if is_optional(type_) else type_
+    match inside:
+        case Record():
+            return "STRUCT<v: STRING>"
+        case Bag(element) if not is_map(inside):
+            return f"ARRAY<{_shape(element, node, env)}>"
+        case Scalar("int", size=size):
+            return {8: "TINYINT", 16: "SMALLINT", 32: "INT"}.get(size[0] if size else 64, "BIGINT")
+        case Scalar("float" | "bool" | "str" as name):
+            return {"float": "DOUBLE", "bool": "BOOLEAN", "str": "STRING"}[name]
+    hint = "take BIGINT, DOUBLE, BOOLEAN, STRING, STRUCT and ARRAY, and cast what they give"
+    raise env.error(node, f"an array of {spark_type(inside)} is not supported in from_json", hint)
 
 
 def _struct(text: Term, record: Record, node: Any, env: SqlEnv) -> Row:
@@ -161,10 +201,12 @@ def _solid(text: Term) -> Term:
 
 def _part(text: Term, name: str, type_: Type, node: Any, env: SqlEnv) -> Value:
     inside = held(type_) if is_optional(type_) else type_
-    if isinstance(inside, Record):
-        return _struct(call("json_field", text, const(name)), inside, node, env)
+    if "`" not in name and isinstance(inside, Record):
+        return _struct(call("json_nested", text, const(name), const("{")), inside, node, env)
+    if "`" not in name and isinstance(inside, Bag) and not is_map(inside):
+        return _array(call("json_nested", text, const(name), const("[")), inside, node, env)
     if not isinstance(inside, Scalar) or inside.name not in _READ or "`" in name:
-        hint = "take BIGINT, DOUBLE, BOOLEAN, STRING and STRUCT, and cast what they give"
+        hint = "take BIGINT, DOUBLE, BOOLEAN, STRING, STRUCT and ARRAY, and cast what they give"
         raise env.error(node, f"the field {name} of this schema is not supported in from_json", hint)
     found = call(_READ[inside.name], text, const(name))
     if inside.name == "int" and inside.size and inside.size[0] < 64:

@@ -35,8 +35,9 @@ _UNWRITTEN = {
     "read_time", "time_text", "hour_of", "minute_of", "second_of", "clock_seconds", "whole_seconds", "time_of",
     "at_time",
     "sortable", "json_field", "json_int", "json_float", "json_bool", "json_quoted", "json_number",
+    "json_nested", "json_items", "json_item", "json_item_int", "json_item_float", "json_item_bool",
      "time_plus", "time_minus", "clock_trunc", "clock_diff", "to_bytes",
-    "from_bytes",
+    "from_bytes", "sequence_size", "months_size", "split_size", "split_at",
     *(name for name in LIBRARY if name.endswith("s_apart")),
 }  # fmt: skip
 _PATTERNS = {"regexp_replace", "regexp_extract", "regexp_count", "regexp_substr", "regexp_instr"}

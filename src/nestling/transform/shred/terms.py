@@ -230,6 +230,8 @@ class _Shred:
                 return outer[name] if isinstance(outer, RecordContext) else NONE
             case Tuple(items):
                 return RecordContext(tuple((name, self.term_context(item, scope)) for name, item in items))
+            case Call() if isinstance(term_type(term), Bag):
+                return BagContext(None, NONE)
             case Const() | Call() | InL():
                 return NONE
             case _:

@@ -49,7 +49,7 @@ from nestling.program.statements import (
     Total,
     Where,
 )
-from nestling.program.traverse import Parts, is_safe
+from nestling.program.traverse import Parts, is_local, is_safe
 from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
 from nestling.transform.viewlet.components import Split
@@ -252,7 +252,7 @@ class Compiler:
         """The factors of ``monomial`` that read nested maps, by map."""
         found: dict[str, list[Nested]] = {}
         for factor in monomial.factors:
-            if isinstance(factor, Lift | Pointwise):
+            if isinstance(factor, Lift | Pointwise) and not is_local(factor):
                 handle = self.nested_map(factor)
                 found.setdefault(handle.name, []).append((factor, handle))
         return found
@@ -332,7 +332,7 @@ class Compiler:
             case Unnest(bag, pattern):
                 count = Var(self.fresh("n"), INT)
                 return [Each(bag, pattern, count)], count
-            case Lift() if is_read and is_summed_on_reading(factor):
+            case Lift() if (is_read and is_summed_on_reading(factor)) or is_local(factor):
                 return [self.total(factor)], None
             case Lift(var, aggregate, _, args, _):
                 found = self.nested_map(factor)
@@ -364,13 +364,14 @@ class Compiler:
         return Find(found.name, found.arranged(keys), (), counts)
 
     def total(self, lift: Lift) -> Total:
-        """``lift`` added up by a loop nest of its own."""
+        """``lift`` added up by a loop nest of its own; of values, each is the key of what is added."""
         given = tuple(node for arg in lift.args for node in walk(arg) if isinstance(node, Var))
         fixed, nests = frozenset(var.name for var in given), []
         for monomial in lift.query.monomials:
             m = rename_apart(monomial, (), self.drafts.names)
-            tests = [Test(call("==", key, arg)) for key, arg in zip(m.keys, lift.args, strict=True)]
-            solved = unify(Monomial((), m.weights, (*m.factors, *tests)), fixed)
+            keys = m.keys[: len(lift.args)]
+            tests = [Test(call("==", key, arg)) for key, arg in zip(keys, lift.args, strict=True)]
+            solved = unify(Monomial(m.keys[len(keys) :], m.weights, (*m.factors, *tests)), fixed)
             if solved is not None:
                 nests.append(self.from_given(solved, given, "rows", is_read=True))
         return Total(lift.var, lift.aggregate, tuple(nests))
