@@ -9,7 +9,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nestling import Database
-from nestling.database.single import Ways
 from nestling.errors import NestlingError
 from tests.storage.interrupts import everywhere
 
@@ -142,15 +141,13 @@ def test_ordinary_rows_take_the_short_way(monkeypatch):
     assert list(db.tables["it"]) == [(1, 12, "x")]
 
 
-def test_a_table_that_is_dropped_or_constrained_has_no_short_way():
+def test_a_table_has_a_door_while_it_is_there_and_what_is_no_name_has_none():
     db = a_shop(True, False, "eager")
-    ways = Ways()
-    assert ways.find(db._state, "it") is not None
-    assert ways.find(db._state, "none") is None
+    assert db._doors.at("it") is not None
+    assert db._doors.at("none") is None
     no_name: Any = ["it"]
-    assert ways.find(db._state, no_name) is None
+    assert db._doors.at(no_name) is None
     db.constraint("few", "SELECT word FROM it GROUP BY word HAVING COUNT(*) > 1")
-    assert ways.find(db._state, "it") is None
     db.insert("it", [(1, 10, "x")])
     with suppress(NestlingError):
         db.insert("it", [(2, 10, "x")])

@@ -1,7 +1,8 @@
-"""Rows through the door of a native engine: one call of the extension takes all of them, or none.
+"""Rows through the door of a table: functions made for it take all of them, or none.
 
-The extension tests types, sizes, keys and references, and runs the triggers. What it does not take goes the long way,
-which does it or says what is wrong. The short path asks for the rows of nobody; it is taken only where
+They test types, sizes, keys and references, and run the triggers: one call of the extension where the engine is native
+(``taken``), functions written in Python where not (``accepting``). What they do not take goes the long way, which does
+it or says what is wrong. The short path asks for the rows of nobody; it is taken only where
 
 * no view is told of changes, checked after them, or refreshed later from rows, and none is a constraint;
 * no index of references and no document follows the rows;
@@ -18,31 +19,31 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from nestling.calculus.types import Scalar
+from nestling.database.accepting import acceptor
 from nestling.database.access import Access
 from nestling.database.definitions import HIDDEN, TableDef
-from nestling.database.journal import Journal, RowJournal
+from nestling.database.journal import Journal
 from nestling.database.log import SLOW
-from nestling.database.native import native_of
+from nestling.database.native import in_python, native_of
 from nestling.database.objects import Objects
+from nestling.database.plain import CLASSES
 from nestling.database.refresh import Refresh
 from nestling.database.row_state import RowState
-from nestling.database.rows import Row, RowEvent
 from nestling.database.seen import Seen
 from nestling.database.state import State
+from nestling.database.taken import Entrance, NativeEntrance, TakenRows
+from nestling.engine.local.engine import LocalEngine
 from nestling.engine.native.specification import DoorSpecification, Leading
-from nestling.engine.runs import Run
 from nestling.errors import UNDEFINED
 from nestling.values.bag import ZBag
 
-if TYPE_CHECKING:
-    from nestling.engine.native.engine import NativeEngine
-
-#: Takes a list of rows, or a stream of Arrow, that come (1) or go (-1). Without a result nothing was done, and they are
-#: for the long way.
+#: Takes a list of rows, or a stream of Arrow, that come (1) or go (-1), or the key (``KEY``) of a row that goes. Without
+#: a result nothing was done, and they are for the long way.
 Door = Callable[[Any, int], Refresh | None]
+KEY = 0
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -113,26 +114,34 @@ class Doors(dict[str, Door]):
 
 
 def _door(database: DoorHost, state: State, table: str, doors: Doors) -> Door | None:
-    engine = native_of(state.engine)
-    if engine is None or not isinstance(state, RowState) or table.startswith(HIDDEN):
-        return None
     definition = state.tables.get(table)
-    if definition is None or not definition.is_flat:
+    if not isinstance(state, RowState) or definition is None or table.startswith(HIDDEN):
         return None
-    number = engine.door(_specification(definition, state.objects))
-    may_go = not definition.append_only and table not in state.objects.referring
+    entrance = _entrance(state, definition)
+    if entrance is None:
+        return None
     views = state.views
-    is_told = any(view.is_told or view.feed is not None for view in views.values())
     is_asked = bool(
-        is_told
+        any(view.is_told or view.feed is not None for view in views.values())
         or views.checked
         or views.constraints
         or views.lazy
         or state.objects.kept
         or database._is_asked_for_rows
     )
-    made = _asked if is_asked else _short
-    return made(database, state, engine, table, number, may_go, doors)
+    return (_asked if is_asked else _short)(database, state, entrance, definition, doors)
+
+
+def _entrance(state: RowState, table: TableDef) -> Entrance | None:
+    """What takes the rows of ``table`` into the engine there is; none where each needs a look."""
+    if not table.is_flat:
+        return None
+    native = native_of(state.engine)
+    if native is not None:
+        number = native.door(_specification(table, state.objects))
+        return NativeEntrance(native, table.name, number)
+    engine = in_python(state.engine)
+    return acceptor(table, state.objects, engine) if isinstance(engine, LocalEngine) else None
 
 
 def _specification(table: TableDef, objects: Objects) -> DoorSpecification:
@@ -159,87 +168,30 @@ def _limits(type_: Scalar) -> tuple[int, int] | None:
     return -bound, bound - 1
 
 
-class TakenRows(RowJournal):
-    """The rows that a door took: none, or all of them."""
+def _may_go(state: RowState, table: TableDef) -> bool:
+    """Whether rows go without more to look at than whether they are there."""
+    return not table.append_only and table.name not in state.objects.referring
 
-    is_committing = is_running = torn = True
 
-    def __init__(self, state: RowState, engine: NativeEngine, table: str, door: int, times: int) -> None:
-        self.state, self.engine, self.table, self.door, self.times = state, engine, table, door, times
-        self.applied, self.done = 0, []
-        #: The rows, once the engine has them: the extension puts them here, as one tuple, or as words.
-        self.given: list[Any] = []
-        self._was_undone = False
-        self._before: dict[Row, int] | None = None
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        if not self.given:
-            return ()
-        found = self.given[0] = self.engine.taken(self.door, self.given[0])
-        return found
-
-    @property
-    def events(self) -> list[RowEvent]:  # type: ignore[override]  # made when it is asked for
-        return [RowEvent(self.table, row, self.times) for row in self.rows]
-
-    @property
-    def tables(self) -> Mapping[str, int]:
-        return {self.table: len(self.rows)} if self.given else {}
-
-    def run(self) -> None:
-        """The engine has them already, unless they were undone."""
-        if self._was_undone:
-            self._pairs().apply(self.state.engine)
-        self.is_running = False
-
-    def _pairs(self) -> Run:
-        return Run(self.table, [(row, self.times) for row in self.rows])
-
-    def undo(self) -> None:
-        """Run the opposite; where something was cut off, compute the maps anew from the rows as they were."""
-        if self._before is None:
-            self._before = self._counted()
-        is_torn, self.torn, self._was_undone = self.torn, True, True
-        if is_torn or self.state.engine is not self.engine:
-            self.state.restore({self.table: self._before})
-            return
-        try:
-            self._pairs().undo(self.engine)
-            self.engine.drain_all()
-        except UNDEFINED:
-            self.state.restore({self.table: self._before})
-
-    def restore(self, applied: int | None = None) -> None:
-        self.undo()
-
-    def _counted(self) -> dict[Row, int]:
-        """How often the rows were there before they were taken."""
-        before: dict[Row, int] = {}
-        for row in self.rows:
-            before[row] = before.get(row, self.engine.count(self.table, row)) - self.times
-        return before
+def _key_class(table: TableDef) -> type | None:
+    """The class of keys that are looked up as they are given, where a key is one value."""
+    types = [type_ for type_ in table.key_types if isinstance(type_, Scalar)]
+    return CLASSES[types[0].name] if len(types) == 1 else None
 
 
 def _short(
-    database: DoorHost,
-    state: RowState,
-    engine: NativeEngine,
-    table: str,
-    number: int,
-    may_go: bool,
-    doors: Doors,
+    database: DoorHost, state: RowState, entrance: Entrance, definition: TableDef, doors: Doors
 ) -> Door:
     """The door where nobody asks for the rows: what ``Core._run`` does, less all that is for those who do."""
-    access, views, statements = database._access, state.views, state.statements_of(table)
+    access, views, table, engine = database._access, state.views, definition.name, state.engine
     writing, lock, is_owned = access.writing, access.lock, access.writing._is_owned  # type: ignore[attr-defined]
-    coming, going = TakenRows(state, engine, table, number, 1), TakenRows(state, engine, table, number, -1)
-    accept, may_tear, made = engine.accepting(number, table), bool(engine.program.deferred), tuple.__new__
-    forget = state.compiled.forget  # what is kept while nothing but definitions come
+    coming, going = TakenRows(state, entrance, table, 1), TakenRows(state, entrance, table, -1)
+    accept, by_key, key_class = entrance.accept, entrance.by_key, _key_class(definition)
+    may_go, may_tear, made = _may_go(state, definition), bool(engine.program.deferred), tuple.__new__
+    statements, compiled = state.statements_of(table), state.compiled
 
     def take(rows: Any, times: int) -> Refresh | None:
-        journal = coming if times > 0 else going
-        if is_owned() or not rows or (times < 0 and not may_go):
+        if is_owned() or (times <= 0 and not may_go):
             return None
         began = perf_counter()
         with writing, lock:
@@ -248,17 +200,23 @@ def _short(
                 return None
             if access.journal is not None or (may_tear and engine.is_torn):
                 return None
+            if times == KEY:
+                row = by_key(rows) if type(rows) is key_class else None
+                if row is None:
+                    return None
+                rows, times = [row], -1
+            journal = coming if times > 0 else going
             access.open, access.journal, given = None, journal, journal.given
             try:
-                count = accept(number, rows, times, given)
-                if count is None:
+                count = accept(rows, times, given)
+                if not count:
                     access.journal = None
                     return None
                 version, took = database.version + 1, perf_counter() - began
                 content = version, took, count, statements * count, {table: count}, _NOTHING, ()
                 refresh: Refresh = made(Refresh, content)
                 state.patience -= count
-                forget()
+                compiled.drafts = None  # they are kept while nothing but definitions come
                 database.version, database._last_refresh, access.journal = version, refresh, None
             except UNDEFINED:
                 doors.clear()  # its journals are used up
@@ -277,20 +235,15 @@ def _short(
 
 
 def _asked(
-    database: DoorHost,
-    state: RowState,
-    engine: NativeEngine,
-    table: str,
-    number: int,
-    may_go: bool,
-    doors: Doors,
+    database: DoorHost, state: RowState, entrance: Entrance, definition: TableDef, doors: Doors
 ) -> Door:
     """The door where somebody asks for the rows, or for the state that they lead to."""
-    access, views, may_tear = database._access, state.views, bool(engine.program.deferred)
-    accept = engine.accepting(number, table)
+    access, views, table, engine = database._access, state.views, definition.name, state.engine
+    accept, by_key, key_class = entrance.accept, entrance.by_key, _key_class(definition)
+    may_go, may_tear = _may_go(state, definition), bool(engine.program.deferred)
 
     def take(rows: Any, times: int) -> Refresh | None:
-        if access.is_writing or not rows or (times < 0 and not may_go):
+        if access.is_writing or (times <= 0 and not may_go):
             return None
         began = perf_counter()
         with access.writing, access.lock:
@@ -299,11 +252,16 @@ def _asked(
                 return None
             if access.journal is not None or (may_tear and engine.is_torn):
                 return None
+            if times == KEY:
+                row = by_key(rows) if type(rows) is key_class else None
+                if row is None:
+                    return None
+                rows, times = [row], -1
             access.open = None
-            journal = TakenRows(state, engine, table, number, times)
+            journal = TakenRows(state, entrance, table, times)
             access.journal = journal
             try:
-                if accept(number, rows, times, journal.given) is None:
+                if not accept(rows, times, journal.given):
                     access.journal = None
                     return None
             except UNDEFINED:

@@ -6,7 +6,7 @@ from nestling.frontend.schema.declare import Declared, Unresolved, declared, key
 from nestling.frontend.schema.objects import Extent, Inverse, Ref
 from nestling.frontend.schema.ordered import List, with_order
 from nestling.frontend.schema.read import listed, python_value, python_values, row_class
-from nestling.frontend.schema.scalars import constant, in_utc
+from nestling.frontend.schema.scalars import FARTHEST, constant, in_utc
 from nestling.frontend.schema.tabular import arrow_rows, has_zones, tabular_rows, without_zones
 from nestling.frontend.schema.write import element_value, field_value, named_row, row_value
 
