@@ -23,8 +23,8 @@ class Text(str):
 
 VALUES: list[Any] = [
     True, 0, 1, -1, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**63 - 1, 2**63, 10**40, Colour.RED,
-    0.0, -0.0, 1.5, float("inf"), float("nan"), Decimal("1.5"), Decimal("1.50"), Decimal("-0.00"), Decimal("0.999"), Decimal("1000.00"),
-    Decimal("7"), Decimal("1e3"), Decimal("NaN"), Decimal("inf"), Decimal("1e6000"), Decimal("1e-6000"), "", "tea", Text("tea"), b"", b"x", None,
+    0.0, -0.0, 1.5, float("inf"), float("nan"), "", "tea", Text("tea"), b"", b"x", None,
+    *map(Decimal, ("1.5", "1.50", "-0.00", "0.999", "1000.00", "7", "1e3", "NaN", "inf", "1e6000", "1e-6000")),
     date(2026, 1, 1), datetime(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), timedelta(1), [], (), {},
 ]  # fmt: skip
 

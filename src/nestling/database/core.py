@@ -42,7 +42,7 @@ from nestling.database.xml.row_documents import RowDocuments
 from nestling.database.xml.tables import DocumentTables
 from nestling.database.xml.transaction import DocumentTransaction
 from nestling.database.xml.watch import XmlWatches
-from nestling.errors import UNDEFINED, ChangeError, QueryError
+from nestling.errors import ChangeError, QueryError
 from nestling.values.bag import EMPTY, ZBag
 
 

@@ -32,6 +32,7 @@ from nestling.database.objects import Objects
 from nestling.database.plain import CLASSES
 from nestling.database.refresh import Refresh
 from nestling.database.row_state import RowState
+from nestling.database.rows import Row
 from nestling.database.seen import Seen
 from nestling.database.state import State
 from nestling.database.taken import Entrance, NativeEntrance, TakenRows
@@ -40,8 +41,8 @@ from nestling.engine.native.specification import DoorSpecification, Leading
 from nestling.errors import UNDEFINED
 from nestling.values.bag import ZBag
 
-#: Takes a list of rows, or a stream of Arrow, that come (1) or go (-1), or the key (``KEY``) of a row that goes. Without
-#: a result nothing was done, and they are for the long way.
+#: Takes a list of rows, or a stream of Arrow, that come (1) or go (-1), or the key (``KEY``) of a row that goes.
+#: Without a result nothing was done, and they are for the long way.
 Door = Callable[[Any, int], Refresh | None]
 KEY = 0
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -173,10 +174,16 @@ def _may_go(state: RowState, table: TableDef) -> bool:
     return not table.append_only and table.name not in state.objects.referring
 
 
-def _key_class(table: TableDef) -> type | None:
-    """The class of keys that are looked up as they are given, where a key is one value."""
+def _under_key(entrance: Entrance, table: TableDef) -> Callable[[Any], list[Row]]:
+    """The row under a key; none where a longer look is needed. A key of one value is looked up as it is given."""
     types = [type_ for type_ in table.key_types if isinstance(type_, Scalar)]
-    return CLASSES[types[0].name] if len(types) == 1 else None
+    class_, by_key = CLASSES[types[0].name] if len(table.key) == len(types) == 1 else None, entrance.by_key
+
+    def under(key: Any) -> list[Row]:
+        row = by_key(key) if type(key) is class_ else None
+        return [] if row is None else [row]
+
+    return under
 
 
 def _short(
@@ -186,7 +193,7 @@ def _short(
     access, views, table, engine = database._access, state.views, definition.name, state.engine
     writing, lock, is_owned = access.writing, access.lock, access.writing._is_owned  # type: ignore[attr-defined]
     coming, going = TakenRows(state, entrance, table, 1), TakenRows(state, entrance, table, -1)
-    accept, by_key, key_class = entrance.accept, entrance.by_key, _key_class(definition)
+    accept, under = entrance.accept, _under_key(entrance, definition)
     may_go, may_tear, made = _may_go(state, definition), bool(engine.program.deferred), tuple.__new__
     statements, compiled = state.statements_of(table), state.compiled
 
@@ -201,10 +208,7 @@ def _short(
             if access.journal is not None or (may_tear and engine.is_torn):
                 return None
             if times == KEY:
-                row = by_key(rows) if type(rows) is key_class else None
-                if row is None:
-                    return None
-                rows, times = [row], -1
+                rows, times = under(rows), -1
             journal = coming if times > 0 else going
             access.open, access.journal, given = None, journal, journal.given
             try:
@@ -239,7 +243,7 @@ def _asked(
 ) -> Door:
     """The door where somebody asks for the rows, or for the state that they lead to."""
     access, views, table, engine = database._access, state.views, definition.name, state.engine
-    accept, by_key, key_class = entrance.accept, entrance.by_key, _key_class(definition)
+    accept, under = entrance.accept, _under_key(entrance, definition)
     may_go, may_tear = _may_go(state, definition), bool(engine.program.deferred)
 
     def take(rows: Any, times: int) -> Refresh | None:
@@ -253,10 +257,7 @@ def _asked(
             if access.journal is not None or (may_tear and engine.is_torn):
                 return None
             if times == KEY:
-                row = by_key(rows) if type(rows) is key_class else None
-                if row is None:
-                    return None
-                rows, times = [row], -1
+                rows, times = under(rows), -1
             access.open = None
             journal = TakenRows(state, entrance, table, times)
             access.journal = journal

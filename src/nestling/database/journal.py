@@ -34,7 +34,7 @@ class Journal(Protocol):
     recomputed: tuple[str, ...]
 
     @property
-    def events(self) -> list[RowEvent]:
+    def events(self) -> Sequence[RowEvent]:
         """The rows that come and go."""
 
     @property

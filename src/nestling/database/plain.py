@@ -58,16 +58,9 @@ def plain_text(record: Record) -> str | None:
 
 def plain_names(record: Record) -> dict[str, Any]:
     """What the names in it stand for."""
-    units = {_unit(t): Decimal(1).scaleb(-t.size[1]) for t in record.types if _is_sized_decimal(t)}
+    sized = [t.size for t in record.types if isinstance(t, Scalar) and t.name == "decimal" and t.size]
+    units = {f"unit_{places}": Decimal(1).scaleb(-places) for _, places in sized}
     return {"type": type, "len": len, "tuple": tuple, **CLASSES, **units}
-
-
-def _is_sized_decimal(type_: Type) -> bool:
-    return isinstance(type_, Scalar) and type_.name == "decimal" and bool(type_.size)
-
-
-def _unit(type_: Any) -> str:
-    return f"unit_{type_.size[1]}"
 
 
 def _test(type_: Type, place: int) -> str | None:
@@ -81,7 +74,7 @@ def _test(type_: Type, place: int) -> str | None:
             text += f" and {-bound} <= v < {bound}"
         case Scalar("decimal", _, (digits, places)):
             bound = 10 ** (digits - places)
-            text += f" and v.same_quantum({_unit(type_)}) and {-bound} < v < {bound}"
+            text += f" and v.same_quantum(unit_{places}) and {-bound} < v < {bound}"
         case Scalar("decimal"):
             text += f" and v.is_finite() and v.adjusted() <= {FARTHEST} and v.as_tuple()[2] >= {-FARTHEST}"
         case Scalar("float"):

@@ -17,7 +17,6 @@ from nestling.database.refresh import Refresh
 from nestling.database.seen import MANY, SeenRows, is_followed, note_all
 from nestling.database.transaction import Transaction
 from nestling.progress import loading
-from nestling.values.bag import ZBag
 
 
 class Writing(Evolving):

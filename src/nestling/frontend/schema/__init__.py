@@ -11,6 +11,7 @@ from nestling.frontend.schema.tabular import arrow_rows, has_zones, tabular_rows
 from nestling.frontend.schema.write import element_value, field_value, named_row, row_value
 
 __all__ = [
+    "FARTHEST",
     "Declared",
     "Extent",
     "Inverse",
