@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 from nestling.calculus.types import Scalar
 from nestling.database.accepting import acceptor
+from nestling.database.accepting_nested import nested_acceptor
 from nestling.database.access import Access
 from nestling.database.definitions import HIDDEN, TableDef
 from nestling.database.journal import Journal
@@ -32,8 +33,8 @@ from nestling.database.objects import Objects
 from nestling.database.plain import CLASSES
 from nestling.database.refresh import Refresh
 from nestling.database.row_state import RowState
-from nestling.database.rows import Row
-from nestling.database.seen import Seen
+from nestling.database.rows import Row, Shredder
+from nestling.database.seen import MANY, Seen, SeenRows, is_followed, note_all
 from nestling.database.state import State
 from nestling.database.taken import Entrance, NativeEntrance, TakenRows
 from nestling.engine.local.engine import LocalEngine
@@ -81,6 +82,7 @@ class DoorHost(Protocol):
     def _is_asked_for_rows(self) -> bool:
         """Whether somebody outside of the state hears of the rows of every commit."""
 
+    def _shredder(self, table: str) -> Shredder: ...
     def _run(self, journal: Journal, began: float) -> Refresh: ...
     def _tell(self, refresh: Refresh) -> None: ...
     def _recover(self, journal: Journal | None) -> None: ...
@@ -118,12 +120,13 @@ def _door(database: DoorHost, state: State, table: str, doors: Doors) -> Door | 
     definition = state.tables.get(table)
     if not isinstance(state, RowState) or definition is None or table.startswith(HIDDEN):
         return None
-    entrance = _entrance(state, definition)
+    entrance = _entrance(state, definition, database._shredder(table))
     if entrance is None:
         return None
     views = state.views
     is_asked = bool(
-        any(view.is_told or view.feed is not None for view in views.values())
+        not definition.is_flat  # of which more than one flat table changes
+        or any(view.is_told or view.feed is not None for view in views.values())
         or views.checked
         or views.constraints
         or views.lazy
@@ -133,16 +136,19 @@ def _door(database: DoorHost, state: State, table: str, doors: Doors) -> Door | 
     return (_asked if is_asked else _short)(database, state, entrance, definition, doors)
 
 
-def _entrance(state: RowState, table: TableDef) -> Entrance | None:
+def _entrance(state: RowState, table: TableDef, shredder: Shredder) -> Entrance | None:
     """What takes the rows of ``table`` into the engine there is; none where each needs a look."""
-    if not table.is_flat:
-        return None
-    native = native_of(state.engine)
+    native, engine = native_of(state.engine), in_python(state.engine)
     if native is not None:
+        if not table.is_flat:
+            return None
         number = native.door(_specification(table, state.objects))
         return NativeEntrance(native, table.name, number)
-    engine = in_python(state.engine)
-    return acceptor(table, state.objects, engine) if isinstance(engine, LocalEngine) else None
+    if not isinstance(engine, LocalEngine):
+        return None
+    if table.is_flat:
+        return acceptor(table, state.objects, engine)
+    return nested_acceptor(table, state.objects, engine, shredder)
 
 
 def _specification(table: TableDef, objects: Objects) -> DoorSpecification:
@@ -192,7 +198,7 @@ def _short(
     """The door where nobody asks for the rows: what ``Core._run`` does, less all that is for those who do."""
     access, views, table, engine = database._access, state.views, definition.name, state.engine
     writing, lock, is_owned = access.writing, access.lock, access.writing._is_owned  # type: ignore[attr-defined]
-    coming, going = TakenRows(state, entrance, table, 1), TakenRows(state, entrance, table, -1)
+    coming, going = TakenRows(state, entrance, 1), TakenRows(state, entrance, -1)
     accept, under = entrance.accept, _under_key(entrance, definition)
     may_go, may_tear, made = _may_go(state, definition), bool(engine.program.deferred), tuple.__new__
     statements, compiled = state.statements_of(table), state.compiled
@@ -215,6 +221,7 @@ def _short(
                 count = accept(rows, times, given)
                 if not count:
                     access.journal = None
+                    given.clear()
                     return None
                 version, took = database.version + 1, perf_counter() - began
                 content = version, took, count, statements * count, {table: count}, _NOTHING, ()
@@ -242,9 +249,10 @@ def _asked(
     database: DoorHost, state: RowState, entrance: Entrance, definition: TableDef, doors: Doors
 ) -> Door:
     """The door where somebody asks for the rows, or for the state that they lead to."""
-    access, views, table, engine = database._access, state.views, definition.name, state.engine
+    access, views, engine = database._access, state.views, state.engine
     accept, under = entrance.accept, _under_key(entrance, definition)
     may_go, may_tear = _may_go(state, definition), bool(engine.program.deferred)
+    is_noted = is_followed(definition)
 
     def take(rows: Any, times: int) -> Refresh | None:
         if access.is_writing or (times <= 0 and not may_go):
@@ -258,8 +266,9 @@ def _asked(
                 return None
             if times == KEY:
                 rows, times = under(rows), -1
+            seen = _noting(database, definition, rows) if times > 0 and is_noted else None
             access.open = None
-            journal = TakenRows(state, entrance, table, times)
+            journal = TakenRows(state, entrance, times)
             access.journal = journal
             try:
                 if not accept(rows, times, journal.given):
@@ -273,7 +282,16 @@ def _asked(
                 raise
             journal.torn = False
             refresh = database._run(journal, began)
+            if seen is not None:
+                note_all(seen, definition, rows, state.objects.links.get(definition.name))
+                database._seen.keep(definition, seen, refresh)
         database._tell(refresh)
         return refresh
 
     return take
+
+
+def _noting(database: DoorHost, table: TableDef, rows: Any) -> SeenRows | None:
+    """What will have been seen of a table without rows that many are loaded into."""
+    is_first = type(rows) is list and len(rows) >= MANY and not database._state.engine.entries(table.name)
+    return database._seen.begin(table) if is_first else None

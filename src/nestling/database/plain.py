@@ -88,10 +88,11 @@ def plain_columns(record: Record) -> list[ColumnTest] | None:
     """One test for each column of some rows; none where no row passes."""
     if plain_text(record) is None:
         return None
-    return [_column_test(type_) for type_ in record.types if isinstance(type_, Scalar)]
+    return [column_test(type_) for type_ in record.types if isinstance(type_, Scalar)]
 
 
-def _column_test(type_: Scalar) -> ColumnTest:
+def column_test(type_: Scalar) -> ColumnTest:
+    """Whether the values of a column are stored as they come."""
     allowed = frozenset((CLASSES[type_.name], *([type(None)] if type_.nullable else [])))
     more = _more(type_)
 
