@@ -45,18 +45,22 @@ def shops(watched: bool, refers: bool) -> list[tuple[Database, list[Any]]]:
     return [a_shop(watched, refers) for _ in range(2)]
 
 
-numbers = st.sampled_from([0, 1, 2, 9, 40_000, None, True, "x", 1.0])
-few = st.integers(0, 2)
-texts = st.sampled_from(["a", "b", "x"])
-parts = st.lists(st.builds(dict, n=few) | st.tuples(few | numbers), max_size=2)
-items = st.lists(st.tuples(few | numbers, parts) | st.builds(dict, product=few, parts=parts), max_size=3)
-places = (
+numbers: st.SearchStrategy[Any] = st.sampled_from([0, 1, 2, 9, 40_000, None, True, "x", 1.0])
+few: st.SearchStrategy[Any] = st.integers(0, 2)
+texts: st.SearchStrategy[Any] = st.sampled_from(["a", "b", "x"])
+parts: st.SearchStrategy[Any] = st.lists(st.builds(dict, n=few) | st.tuples(few | numbers), max_size=2)
+items: st.SearchStrategy[Any] = st.lists(
+    st.tuples(few | numbers, parts) | st.builds(dict, product=few, parts=parts), max_size=3
+)
+places: st.SearchStrategy[Any] = (
     st.tuples(texts, st.none() | few) | st.builds(dict, town=texts, zip=few) | st.builds(dict, town=texts)
 )
-tags = st.lists(texts, max_size=3) | st.lists(texts, max_size=3).map(tuple) | st.sets(texts, max_size=2)
-tuples = st.tuples(st.integers(0, 4) | numbers, places, tags, items)
-dicts = st.builds(dict, id=st.integers(0, 4), place=places, tags=tags, items=items)
-calls = st.lists(
+tags: st.SearchStrategy[Any] = (
+    st.lists(texts, max_size=3) | st.lists(texts, max_size=3).map(tuple) | st.sets(texts, max_size=2)
+)
+tuples: st.SearchStrategy[Any] = st.tuples(st.integers(0, 4) | numbers, places, tags, items)
+dicts: st.SearchStrategy[Any] = st.builds(dict, id=st.integers(0, 4), place=places, tags=tags, items=items)
+calls: st.SearchStrategy[Any] = st.lists(
     st.tuples(st.just("insert"), st.lists(tuples, max_size=3) | st.lists(dicts, max_size=3))
     | st.tuples(st.just("key"), st.integers(0, 4) | numbers)
     | st.tuples(st.just("delete"), st.lists(tuples, max_size=2)),
