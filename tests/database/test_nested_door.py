@@ -63,7 +63,7 @@ dicts: st.SearchStrategy[Any] = st.builds(dict, id=st.integers(0, 4), place=plac
 calls: st.SearchStrategy[Any] = st.lists(
     st.tuples(st.just("insert"), st.lists(tuples, max_size=3) | st.lists(dicts, max_size=3))
     | st.tuples(st.just("key"), st.integers(0, 4) | numbers)
-    | st.tuples(st.just("delete"), st.lists(tuples, max_size=2)),
+    | st.tuples(st.just("delete"), st.lists(tuples | dicts | numbers, max_size=2)),
     max_size=8,
 )
 

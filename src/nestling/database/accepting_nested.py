@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, repeat
-from operator import itemgetter
 from typing import Any, TypeAlias
 
 from nestling.calculus.lists import is_list
@@ -51,7 +50,7 @@ class NestedAcceptor:
         self._family = [engine.stored[name] for name in objects.families.get(table.name, (table.name,))]
         self._references = [(name, References(name, objects, engine)) for name in table.declarations]
         self._places, self._names = table.key_positions, table.record.names
-        self._flat_key = itemgetter(*engine.program.tables[table.name].key)
+        self._found: Row | None = None
         self.accept: Accept = self._accept
 
     def _accept(self, rows: Any, times: int, taken: list[Any]) -> int | None:
@@ -83,14 +82,16 @@ class NestedAcceptor:
         return [Run(name, levels[name]) for name in reversed(self.table.declarations) if levels.get(name)]
 
     def _go(self, rows: list[Any]) -> list[Run]:
-        """Stored rows that were found by their keys go with all that is in them."""
-        if any(self._stored.get(self._flat_key(row)) is not row for row in rows):
-            raise LongWay  # what a user gave is to be compared with all that is in them
-        events = [event for row in rows for event in self._shredder.deletion(row, 1, self.engine)]
+        """A row that was found by its key goes with all that is in it."""
+        found = self._found
+        if found is None or len(rows) != 1 or rows[0] is not found:
+            raise LongWay  # what a user gave is to be compared with all that is in it
+        events = self._shredder.deletion(found, 1, self.engine)
         return list(runs(events, self.engine.program.tables))
 
     def by_key(self, key: Any) -> Row | None:
-        return self._stored.get(key)
+        self._found = self._stored.get(key)
+        return self._found
 
     def runs(self, taken: list[Any], times: int) -> list[Run]:
         found: list[Run] = taken[0] if taken else []

@@ -40,6 +40,7 @@ from nestling.database.taken import Entrance, NativeEntrance, TakenRows
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.native.specification import DoorSpecification, Leading
 from nestling.errors import UNDEFINED
+from nestling.frontend.schema import is_tabular, tuples
 from nestling.values.bag import ZBag
 
 #: Takes a list of rows, or a stream of Arrow, that come (1) or go (-1), or the key (``KEY``) of a row that goes.
@@ -47,17 +48,6 @@ from nestling.values.bag import ZBag
 Door = Callable[[Any, int], Refresh | None]
 KEY = 0
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-def taken(door: Door, rows: Any, times: int) -> Refresh | None:
-    """What ``door`` makes of ``rows``, a list or columns; nothing where they are for the long way, as a stream is that
-    can be read once."""
-    if type(rows) is list:
-        return door(rows, times)
-    if hasattr(rows, "__arrow_c_stream__") and not hasattr(rows, "read_all"):
-        with suppress(ValueError, TypeError, NotImplementedError):  # of a frame that Arrow has no types for
-            return door(rows.__arrow_c_stream__(), times)
-    return None
 
 
 def all_alike(door: Door, changes: Any) -> Refresh | None:
@@ -97,6 +87,27 @@ class Doors(dict[str, Door]):
         self._engine: object = None
         self._views: object = None
         self._shut: set[str] = set()
+
+    def take(self, door: Door, table: str, rows: Any, times: int) -> Refresh | None:
+        """What ``door``, the one of ``table``, makes of ``rows``, a list or columns that can be read again; nothing
+        where they are for the long way."""
+        if type(rows) is list:
+            return door(rows, times)
+        if not is_tabular(rows):
+            return None
+        definition, done = self._database._state.tables[table], None
+        with suppress(
+            ValueError, TypeError, OverflowError, NotImplementedError
+        ):  # of what is no value of Python's
+            if (
+                native_of(self._engine) is not None
+                and definition.is_flat
+                and hasattr(rows, "__arrow_c_stream__")
+            ):
+                done = door(rows.__arrow_c_stream__(), times)
+            elif (found := tuples(rows, dict(definition.record.fields))) is not None:
+                done = door(found, times)
+        return done
 
     def at(self, table: str) -> Door | None:
         """The door of ``table``, which there was none of yet."""

@@ -170,7 +170,9 @@ class Transaction(Changing):
             with self.using():  # a new value may be a function of the user's
                 self._set(definition, flat, found)
             return
-        rows = [(value, times, new(partial(tuple, value))) for value, times in self._rows_where(definition, where)]
+        rows = [
+            (value, times, new(partial(tuple, value))) for value, times in self._rows_where(definition, where)
+        ]
         with self.using():
             for value, times, found in rows:
                 self._set_all(definition, value, times, found)

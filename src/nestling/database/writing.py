@@ -9,13 +9,14 @@ from nestling.database import arguments
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.definitions import TableDef
 from nestling.database.door import KEY as BY_KEY
-from nestling.database.door import all_alike, taken
+from nestling.database.door import all_alike
 from nestling.database.evolving import Evolving
 from nestling.database.fed import ONCE, once_argument
 from nestling.database.merging import Merging
 from nestling.database.refresh import Refresh
 from nestling.database.seen import MANY, SeenRows, is_followed, note_all
 from nestling.database.transaction import Transaction
+from nestling.frontend.schema import readable
 from nestling.progress import loading
 
 
@@ -25,7 +26,8 @@ class Writing(Evolving):
     def insert(self, table: str, rows: Iterable[object]) -> Refresh:
         """Add rows: dicts, tuples, dataclasses."""
         if type(table) is str and (door := self._doors.get(table) or self._doors.at(table)) is not None:
-            done = door(rows, 1) if type(rows) is list else taken(door, rows, 1)
+            rows = rows if type(rows) is list else readable(rows)
+            done = door(rows, 1) if type(rows) is list else self._doors.take(door, table, rows, 1)
             if done is not None:
                 return done
         if type(rows) is list and len(rows) >= MANY and not self._state.engine.is_remote:
@@ -43,7 +45,7 @@ class Writing(Evolving):
         if type(table) is str and (door := self._doors.get(table) or self._doors.at(table)) is not None:
             done = None
             if where is None and key is NOT_GIVEN:
-                done = taken(door, rows, -1)
+                done = self._doors.take(door, table, rows := readable(rows), -1)
             elif where is None and rows is NOT_GIVEN:
                 done = door(key, BY_KEY)
             if done is not None:
