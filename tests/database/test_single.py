@@ -1,4 +1,4 @@
-"""One row that comes or goes by itself: what the short way takes has the outcome of the long one."""
+"""Rows that come or go, one by one and many: what the door of a table takes has the outcome of the long way."""
 
 from contextlib import suppress
 from functools import cache
@@ -9,7 +9,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nestling import Database
-from nestling.database.single import Ways
 from nestling.errors import NestlingError
 from tests.storage.interrupts import everywhere
 
@@ -23,6 +22,17 @@ CHANGES = st.one_of(
     st.tuples(st.just("delete"), st.sampled_from(ROWS)),
     st.tuples(st.just("key"), st.sampled_from(KEYS)),
     st.tuples(st.sampled_from(["apply", "take"]), st.sampled_from([r for r in ROWS if isinstance(r, tuple)])),
+    st.tuples(st.sampled_from(["insert many", "delete many"]), st.lists(st.sampled_from(ROWS), max_size=4)),
+    st.tuples(
+        st.sampled_from(["insert many", "delete many"]),
+        st.lists(
+            st.builds(dict, id=st.integers(0, 9), of=st.sampled_from([None, 10, 99]), word=st.just("w"))
+        ),
+    ),
+    st.tuples(
+        st.sampled_from(["insert many", "delete many"]),
+        st.lists(st.tuples(st.integers(0, 9), st.sampled_from([None, 10, 12]), st.just("w")), unique=True),
+    ),
     st.tuples(st.just("owner"), st.sampled_from([10, 11])),
     st.tuples(st.just("no owner"), st.sampled_from([10, 11])),
 )
@@ -59,6 +69,10 @@ def change(to: Any, kind: str, given: Any) -> Any:
             return to.insert("it", [given])
         case "delete":
             return to.delete("it", [given])
+        case "insert many":
+            return to.insert("it", given)
+        case "delete many":
+            return to.delete("it", given)
         case "key":
             return to.delete("it", key=given)
         case "owner":
@@ -88,6 +102,13 @@ def everything(db: Database) -> Any:
 
 @given(st.booleans(), st.booleans(), st.sampled_from(["eager", "lazy", "hybrid"]), st.lists(CHANGES))
 @example(True, True, "eager", [("insert", (1, 10, "x")), ("insert", (1, 11, "y")), ("no owner", 10)])
+@example(
+    True,
+    True,
+    "eager",
+    [("insert many", [(1, 10, "x"), (2, None, "x")]), ("delete many", [(2, None, "x"), (2, None, "x")])],
+)
+@example(False, False, "eager", [("insert many", [(1, 10, "x")] * 3), ("delete many", [(1, 10, "x")] * 2)])
 @example(False, False, "lazy", [("insert", (1, 10, "x")), ("insert", (1, 10, "x")), ("take", (1, 10, "x"))])
 @example(True, False, "hybrid", [("insert", (0, 10, "x")), ("delete", (-0.0, 10, "x")), ("key", True)])
 def test_the_short_way_comes_to_what_the_long_one_does(is_keyed, refers, refresh, changes):
@@ -103,12 +124,24 @@ def test_the_short_way_comes_to_what_the_long_one_does(is_keyed, refers, refresh
     assert told == told_too
 
 
-@pytest.mark.parametrize("act", [("insert", (3, 10, "x")), ("delete", (2, 12, "y")), ("key", 1)])
+@pytest.mark.parametrize("is_keyed", [True, False])
+@pytest.mark.parametrize(
+    "act",
+    [
+        ("insert", (3, 10, "x")),
+        ("delete", (2, 12, "y")),
+        ("insert many", [(3, 10, "x"), (4, 12, "y")]),
+        ("delete many", [(2, 12, "y"), (1, 10, "x")]),
+        ("key", 1),
+    ],
+    ids=lambda act: act[0],
+)
 @pytest.mark.parametrize("way", [change, the_long_way], ids=["short", "long"])
-def test_an_interrupt_leaves_the_state_before_or_after(act, way):
+def test_an_interrupt_leaves_the_state_before_or_after(act, way, is_keyed):
     """At every place of our own code, generated functions among them."""
-
-    db = a_shop(True, False, "eager")
+    if act[0] == "key" and not is_keyed:
+        return
+    db = a_shop(is_keyed, False, "eager")
 
     def prepare() -> int:
         db.sync("it", [(1, 10, "x"), (2, 12, "y")])
@@ -136,21 +169,22 @@ def test_ordinary_rows_take_the_short_way(monkeypatch):
     changes: list[tuple[str, Any]] = [
         ("insert", (1, 10, "x")), ("insert", (2, None, "x")), ("insert", (3, 12, "x")),
         ("delete", (1, 10, "x")), ("key", 2), ("take", (3, 12, "x")), ("apply", (1, 12, "x")),
+        ("insert many", [(4, 10, "x"), (5, None, "y")]), ("delete many", [(4, 10, "x"), (5, None, "y")]),
+        ("insert many", [{"word": "x", "id": 6, "of": 10}, {"word": "x", "id": 7, "of": 10}]),
+        ("delete many", [(6, 10, "x"), (7, 10, "x")]), ("insert", {"word": "x", "id": 8, "of": None}), ("key", 8),
     ]  # fmt: skip
     for kind, given_ in changes:
         change(db, kind, given_)
     assert list(db.tables["it"]) == [(1, 12, "x")]
 
 
-def test_a_table_that_is_dropped_or_constrained_has_no_short_way():
+def test_a_table_has_a_door_while_it_is_there_and_what_is_no_name_has_none():
     db = a_shop(True, False, "eager")
-    ways = Ways()
-    assert ways.find(db._state, "it") is not None
-    assert ways.find(db._state, "none") is None
+    assert db._doors.at("it") is not None
+    assert db._doors.at("none") is None
     no_name: Any = ["it"]
-    assert ways.find(db._state, no_name) is None
+    assert db._doors.at(no_name) is None
     db.constraint("few", "SELECT word FROM it GROUP BY word HAVING COUNT(*) > 1")
-    assert ways.find(db._state, "it") is None
     db.insert("it", [(1, 10, "x")])
     with suppress(NestlingError):
         db.insert("it", [(2, 10, "x")])

@@ -20,7 +20,7 @@ from nestling.database.feed import Pairs, check_feed, z_bag
 from nestling.database.languages import is_frame
 from nestling.depth import room
 from nestling.errors import ChangeError, QueryError, StoreError, shown
-from nestling.frontend.schema import constant, tabular_rows
+from nestling.frontend.schema import constant, is_tabular, tabular_rows
 from nestling.values.bag import ZBag
 
 Definition = TypeVar("Definition")
@@ -188,7 +188,7 @@ def elements_argument(elements: object) -> Iterable[tuple[Any, int]]:
 
 
 def _listable(rows: object) -> bool:
-    return isinstance(rows, Iterable) or hasattr(rows, "to_pylist") or hasattr(rows, "read_all")
+    return isinstance(rows, Iterable) or hasattr(rows, "to_pylist") or is_tabular(rows)
 
 
 def _instead(rows: object) -> str:

@@ -168,15 +168,16 @@ class Changing:
             if name in set
         }
 
-    def _new_values(self, table: TableDef, set: Any) -> Callable[[Row], dict[str, Any]]:
-        """From a row its new values by column: those given, or what the functions among them say of it."""
+    def _new_values(self, table: TableDef, set: Any) -> Callable[[Callable[[], Row]], dict[str, Any]]:
+        """From a row its new values by column: those given, or what the functions among them say of it. A row is made
+        where there is one."""
         if not any(map(callable, arguments.set_argument(set).values())):
             new = self._new_columns(table, set)
             return lambda value: new
         self._check_columns(table, set)
 
-        def of_row(value: Row) -> dict[str, Any]:
-            row = python_value(table.record, value)
+        def of_row(value: Callable[[], Row]) -> dict[str, Any]:
+            row = python_value(table.record, value())
             return self._new_columns(
                 table, {name: new(row) if callable(new) else new for name, new in set.items()}
             )

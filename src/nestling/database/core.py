@@ -34,7 +34,6 @@ from nestling.database.row_logs import RowLogging
 from nestling.database.row_state import RowState
 from nestling.database.rows import RowEvent, Shredder
 from nestling.database.seen import Seen
-from nestling.database.single import COMING, Ways
 from nestling.database.state import Holder, State
 from nestling.database.subscribers import Subscribers
 from nestling.database.transaction import Transaction
@@ -43,7 +42,7 @@ from nestling.database.xml.row_documents import RowDocuments
 from nestling.database.xml.tables import DocumentTables
 from nestling.database.xml.transaction import DocumentTransaction
 from nestling.database.xml.watch import XmlWatches
-from nestling.errors import UNDEFINED, ChangeError, QueryError
+from nestling.errors import ChangeError, QueryError
 from nestling.values.bag import EMPTY, ZBag
 
 
@@ -71,7 +70,7 @@ class Core:
         self._logging: Logging = logging(self)
         self._subscribers = Subscribers(self._access, self._logging)
         self._xml_watches = XmlWatches(self)
-        self._ways, self._doors = Ways(), Doors(self)
+        self._doors = Doors(self)
         self._seen = Seen()
 
     #: Who guards the state.
@@ -182,35 +181,6 @@ class Core:
         self._deliver()
         if self._state.patience <= 0 or self._state.memory is not None:
             self._look_again(refresh.events)
-
-    def _one(self, table: str, what: int, given: Any) -> Refresh | None:
-        """Change one row by the short way; ``None``, and nothing was done, where it is not for that: see ``single``."""
-        began, access = perf_counter(), self._access
-        if self._file is not None or access.is_writing:
-            return None
-        with access.writing:
-            access.open = None
-            state = self._state
-            way = self._ways.find(state, table)
-            if way is None or (row := way.finders[what](given)) is None or state.engine.is_torn:
-                return None
-            times = 1 if what == COMING else -1
-            with access.lock:
-                if access.journal is not None or state.uncommitted:
-                    return None
-                journal = access.journal = way.begin(row, times)
-                try:
-                    way.trigger(row, times)
-                    journal.is_running = False
-                    refresh = self._noted(journal, began, {table: 1}, way.statements)
-                except UNDEFINED:
-                    self._recover(journal)
-                    return None  # the long way says why
-                except BaseException:
-                    self._cut_off(journal)
-                    raise
-        self._tell(refresh)
-        return refresh
 
     @property
     def _is_asked_for_rows(self) -> bool:

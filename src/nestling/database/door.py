@@ -1,7 +1,8 @@
-"""Rows through the door of a native engine: one call of the extension takes all of them, or none.
+"""Rows through the door of a table: functions made for it take all of them, or none.
 
-The extension tests types, sizes, keys and references, and runs the triggers. What it does not take goes the long way,
-which does it or says what is wrong. The short path asks for the rows of nobody; it is taken only where
+They test types, sizes, keys and references, and run the triggers: one call of the extension where the engine is native
+(``taken``), functions written in Python where not (``accepting``). What they do not take goes the long way, which does
+it or says what is wrong. The short path asks for the rows of nobody; it is taken only where
 
 * no view is told of changes, checked after them, or refreshed later from rows, and none is a constraint;
 * no index of references and no document follows the rows;
@@ -18,43 +19,35 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from nestling.calculus.types import Scalar
+from nestling.database.accepting import acceptor
+from nestling.database.accepting_nested import nested_acceptor
 from nestling.database.access import Access
 from nestling.database.definitions import HIDDEN, TableDef
-from nestling.database.journal import Journal, RowJournal
+from nestling.database.journal import Journal
 from nestling.database.log import SLOW
-from nestling.database.native import native_of
+from nestling.database.native import in_python, native_of
 from nestling.database.objects import Objects
+from nestling.database.plain import CLASSES
 from nestling.database.refresh import Refresh
 from nestling.database.row_state import RowState
-from nestling.database.rows import Row, RowEvent
-from nestling.database.seen import Seen
+from nestling.database.rows import Row, Shredder
+from nestling.database.seen import MANY, Seen, SeenRows, is_followed, note_all
 from nestling.database.state import State
+from nestling.database.taken import Entrance, NativeEntrance, TakenRows
+from nestling.engine.local.engine import LocalEngine
 from nestling.engine.native.specification import DoorSpecification, Leading
-from nestling.engine.runs import Run
 from nestling.errors import UNDEFINED
+from nestling.frontend.schema import is_tabular, tuples
 from nestling.values.bag import ZBag
 
-if TYPE_CHECKING:
-    from nestling.engine.native.engine import NativeEngine
-
-#: Takes a list of rows, or a stream of Arrow, that come (1) or go (-1). Without a result nothing was done, and they are
-#: for the long way.
+#: Takes a list of rows, or a stream of Arrow, that come (1) or go (-1), or the key (``KEY``) of a row that goes.
+#: Without a result nothing was done, and they are for the long way.
 Door = Callable[[Any, int], Refresh | None]
+KEY = 0
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-def taken(door: Door, rows: Any, times: int) -> Refresh | None:
-    """What ``door`` makes of ``rows``, a list or columns; nothing where they are for the long way, as a stream is that
-    can be read once."""
-    if type(rows) is list:
-        return door(rows, times)
-    if hasattr(rows, "__arrow_c_stream__") and not hasattr(rows, "read_all"):
-        with suppress(ValueError, TypeError, NotImplementedError):  # of a frame that Arrow has no types for
-            return door(rows.__arrow_c_stream__(), times)
-    return None
 
 
 def all_alike(door: Door, changes: Any) -> Refresh | None:
@@ -79,6 +72,7 @@ class DoorHost(Protocol):
     def _is_asked_for_rows(self) -> bool:
         """Whether somebody outside of the state hears of the rows of every commit."""
 
+    def _shredder(self, table: str) -> Shredder: ...
     def _run(self, journal: Journal, began: float) -> Refresh: ...
     def _tell(self, refresh: Refresh) -> None: ...
     def _recover(self, journal: Journal | None) -> None: ...
@@ -93,6 +87,27 @@ class Doors(dict[str, Door]):
         self._engine: object = None
         self._views: object = None
         self._shut: set[str] = set()
+
+    def take(self, door: Door, table: str, rows: Any, times: int) -> Refresh | None:
+        """What ``door``, the one of ``table``, makes of ``rows``, a list or columns that can be read again; nothing
+        where they are for the long way."""
+        if type(rows) is list:
+            return door(rows, times)
+        if not is_tabular(rows):
+            return None
+        definition, done = self._database._state.tables[table], None
+        with suppress(
+            ValueError, TypeError, OverflowError, NotImplementedError
+        ):  # of what is no value of Python's
+            if (
+                native_of(self._engine) is not None
+                and definition.is_flat
+                and hasattr(rows, "__arrow_c_stream__")
+            ):
+                done = door(rows.__arrow_c_stream__(), times)
+            elif (found := tuples(rows, dict(definition.record.fields))) is not None:
+                done = door(found, times)
+        return done
 
     def at(self, table: str) -> Door | None:
         """The door of ``table``, which there was none of yet."""
@@ -113,26 +128,38 @@ class Doors(dict[str, Door]):
 
 
 def _door(database: DoorHost, state: State, table: str, doors: Doors) -> Door | None:
-    engine = native_of(state.engine)
-    if engine is None or not isinstance(state, RowState) or table.startswith(HIDDEN):
-        return None
     definition = state.tables.get(table)
-    if definition is None or not definition.is_flat:
+    if not isinstance(state, RowState) or definition is None or table.startswith(HIDDEN):
         return None
-    number = engine.door(_specification(definition, state.objects))
-    may_go = not definition.append_only and table not in state.objects.referring
+    entrance = _entrance(state, definition, database._shredder(table))
+    if entrance is None:
+        return None
     views = state.views
-    is_told = any(view.is_told or view.feed is not None for view in views.values())
     is_asked = bool(
-        is_told
+        not definition.is_flat  # of which more than one flat table changes
+        or any(view.is_told or view.feed is not None for view in views.values())
         or views.checked
         or views.constraints
         or views.lazy
         or state.objects.kept
         or database._is_asked_for_rows
     )
-    made = _asked if is_asked else _short
-    return made(database, state, engine, table, number, may_go, doors)
+    return (_asked if is_asked else _short)(database, state, entrance, definition, doors)
+
+
+def _entrance(state: RowState, table: TableDef, shredder: Shredder) -> Entrance | None:
+    """What takes the rows of ``table`` into the engine there is; none where each needs a look."""
+    native, engine = native_of(state.engine), in_python(state.engine)
+    if native is not None:
+        if not table.is_flat:
+            return None
+        number = native.door(_specification(table, state.objects))
+        return NativeEntrance(native, table.name, number)
+    if not isinstance(engine, LocalEngine):
+        return None
+    if table.is_flat:
+        return acceptor(table, state.objects, engine)
+    return nested_acceptor(table, state.objects, engine, shredder)
 
 
 def _specification(table: TableDef, objects: Objects) -> DoorSpecification:
@@ -159,87 +186,36 @@ def _limits(type_: Scalar) -> tuple[int, int] | None:
     return -bound, bound - 1
 
 
-class TakenRows(RowJournal):
-    """The rows that a door took: none, or all of them."""
+def _may_go(state: RowState, table: TableDef) -> bool:
+    """Whether rows go without more to look at than whether they are there."""
+    return not table.append_only and table.name not in state.objects.referring
 
-    is_committing = is_running = torn = True
 
-    def __init__(self, state: RowState, engine: NativeEngine, table: str, door: int, times: int) -> None:
-        self.state, self.engine, self.table, self.door, self.times = state, engine, table, door, times
-        self.applied, self.done = 0, []
-        #: The rows, once the engine has them: the extension puts them here, as one tuple, or as words.
-        self.given: list[Any] = []
-        self._was_undone = False
-        self._before: dict[Row, int] | None = None
+def _under_key(entrance: Entrance, table: TableDef) -> Callable[[Any], list[Row]]:
+    """The row under a key; none where a longer look is needed. A key of one value is looked up as it is given."""
+    types = [type_ for type_ in table.key_types if isinstance(type_, Scalar)]
+    class_, by_key = CLASSES[types[0].name] if len(table.key) == len(types) == 1 else None, entrance.by_key
 
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        if not self.given:
-            return ()
-        found = self.given[0] = self.engine.taken(self.door, self.given[0])
-        return found
+    def under(key: Any) -> list[Row]:
+        row = by_key(key) if type(key) is class_ else None
+        return [] if row is None else [row]
 
-    @property
-    def events(self) -> list[RowEvent]:  # type: ignore[override]  # made when it is asked for
-        return [RowEvent(self.table, row, self.times) for row in self.rows]
-
-    @property
-    def tables(self) -> Mapping[str, int]:
-        return {self.table: len(self.rows)} if self.given else {}
-
-    def run(self) -> None:
-        """The engine has them already, unless they were undone."""
-        if self._was_undone:
-            self._pairs().apply(self.state.engine)
-        self.is_running = False
-
-    def _pairs(self) -> Run:
-        return Run(self.table, [(row, self.times) for row in self.rows])
-
-    def undo(self) -> None:
-        """Run the opposite; where something was cut off, compute the maps anew from the rows as they were."""
-        if self._before is None:
-            self._before = self._counted()
-        is_torn, self.torn, self._was_undone = self.torn, True, True
-        if is_torn or self.state.engine is not self.engine:
-            self.state.restore({self.table: self._before})
-            return
-        try:
-            self._pairs().undo(self.engine)
-            self.engine.drain_all()
-        except UNDEFINED:
-            self.state.restore({self.table: self._before})
-
-    def restore(self, applied: int | None = None) -> None:
-        self.undo()
-
-    def _counted(self) -> dict[Row, int]:
-        """How often the rows were there before they were taken."""
-        before: dict[Row, int] = {}
-        for row in self.rows:
-            before[row] = before.get(row, self.engine.count(self.table, row)) - self.times
-        return before
+    return under
 
 
 def _short(
-    database: DoorHost,
-    state: RowState,
-    engine: NativeEngine,
-    table: str,
-    number: int,
-    may_go: bool,
-    doors: Doors,
+    database: DoorHost, state: RowState, entrance: Entrance, definition: TableDef, doors: Doors
 ) -> Door:
     """The door where nobody asks for the rows: what ``Core._run`` does, less all that is for those who do."""
-    access, views, statements = database._access, state.views, state.statements_of(table)
+    access, views, table, engine = database._access, state.views, definition.name, state.engine
     writing, lock, is_owned = access.writing, access.lock, access.writing._is_owned  # type: ignore[attr-defined]
-    coming, going = TakenRows(state, engine, table, number, 1), TakenRows(state, engine, table, number, -1)
-    accept, may_tear, made = engine.accepting(number, table), bool(engine.program.deferred), tuple.__new__
-    forget = state.compiled.forget  # what is kept while nothing but definitions come
+    coming, going = TakenRows(state, entrance, 1), TakenRows(state, entrance, -1)
+    accept, under = entrance.accept, _under_key(entrance, definition)
+    may_go, may_tear, made = _may_go(state, definition), bool(engine.program.deferred), tuple.__new__
+    statements, compiled = state.statements_of(table), state.compiled
 
     def take(rows: Any, times: int) -> Refresh | None:
-        journal = coming if times > 0 else going
-        if is_owned() or not rows or (times < 0 and not may_go):
+        if is_owned() or (times <= 0 and not may_go):
             return None
         began = perf_counter()
         with writing, lock:
@@ -248,17 +224,21 @@ def _short(
                 return None
             if access.journal is not None or (may_tear and engine.is_torn):
                 return None
+            if times == KEY:
+                rows, times = under(rows), -1
+            journal = coming if times > 0 else going
             access.open, access.journal, given = None, journal, journal.given
             try:
-                count = accept(number, rows, times, given)
-                if count is None:
+                count = accept(rows, times, given)
+                if not count:
                     access.journal = None
+                    given.clear()
                     return None
                 version, took = database.version + 1, perf_counter() - began
                 content = version, took, count, statements * count, {table: count}, _NOTHING, ()
                 refresh: Refresh = made(Refresh, content)
                 state.patience -= count
-                forget()
+                compiled.drafts = None  # they are kept while nothing but definitions come
                 database.version, database._last_refresh, access.journal = version, refresh, None
             except UNDEFINED:
                 doors.clear()  # its journals are used up
@@ -277,20 +257,16 @@ def _short(
 
 
 def _asked(
-    database: DoorHost,
-    state: RowState,
-    engine: NativeEngine,
-    table: str,
-    number: int,
-    may_go: bool,
-    doors: Doors,
+    database: DoorHost, state: RowState, entrance: Entrance, definition: TableDef, doors: Doors
 ) -> Door:
     """The door where somebody asks for the rows, or for the state that they lead to."""
-    access, views, may_tear = database._access, state.views, bool(engine.program.deferred)
-    accept = engine.accepting(number, table)
+    access, views, engine = database._access, state.views, state.engine
+    accept, under = entrance.accept, _under_key(entrance, definition)
+    may_go, may_tear = _may_go(state, definition), bool(engine.program.deferred)
+    is_noted = is_followed(definition)
 
     def take(rows: Any, times: int) -> Refresh | None:
-        if access.is_writing or not rows or (times < 0 and not may_go):
+        if access.is_writing or (times <= 0 and not may_go):
             return None
         began = perf_counter()
         with access.writing, access.lock:
@@ -299,11 +275,14 @@ def _asked(
                 return None
             if access.journal is not None or (may_tear and engine.is_torn):
                 return None
+            if times == KEY:
+                rows, times = under(rows), -1
+            seen = _noting(database, definition, rows) if times > 0 and is_noted else None
             access.open = None
-            journal = TakenRows(state, engine, table, number, times)
+            journal = TakenRows(state, entrance, times)
             access.journal = journal
             try:
-                if accept(number, rows, times, journal.given) is None:
+                if not accept(rows, times, journal.given):
                     access.journal = None
                     return None
             except UNDEFINED:
@@ -314,7 +293,16 @@ def _asked(
                 raise
             journal.torn = False
             refresh = database._run(journal, began)
+            if seen is not None:
+                note_all(seen, definition, rows, state.objects.links.get(definition.name))
+                database._seen.keep(definition, seen, refresh)
         database._tell(refresh)
         return refresh
 
     return take
+
+
+def _noting(database: DoorHost, table: TableDef, rows: Any) -> SeenRows | None:
+    """What will have been seen of a table without rows that many are loaded into."""
+    is_first = type(rows) is list and len(rows) >= MANY and not database._state.engine.entries(table.name)
+    return database._seen.begin(table) if is_first else None

@@ -37,7 +37,21 @@ def to_arrow(type_: Type, rows: list[Any]) -> Any:
     record, values = _columns(type_, rows)
     schema = arrow.schema([arrow.field(name, _arrow_type(t, arrow)) for name, t in record.fields])
     try:
-        return arrow.Table.from_pylist([plain(record, row) for row in values], schema=schema)
+        return (
+            arrow.Table.from_arrays(
+                [
+                    arrow.array(
+                        column if isinstance(t, Scalar) else [plain(t, v) for v in column], schema.types[at]
+                    )
+                    for at, (column, t) in enumerate(
+                        zip(_transposed(record, values), record.types, strict=True)
+                    )
+                ],
+                schema=schema,
+            )
+            if record.fields
+            else arrow.Table.from_pylist([{} for _ in values], schema=schema)
+        )
     except (arrow.ArrowInvalid, OverflowError, UnicodeError) as error:
         raise NestlingError(
             f"Arrow cannot hold a value: {error}",
@@ -54,7 +68,7 @@ def to_pandas(type_: Type, rows: list[Any]) -> Any:
     """
     pandas = _imported("pandas")
     record, values = _columns(type_, rows)
-    columns = zip(*values, strict=True) if values else ((),) * len(record.fields)
+    columns = _transposed(record, values)
     series = {
         name: _series(pandas, t, [plain(t, value) for value in column])
         for (name, t), column in zip(record.fields, columns, strict=True)
@@ -71,6 +85,10 @@ def to_polars(type_: Type, rows: list[Any]) -> Any:
 def _columns(type_: Type, rows: list[Any]) -> tuple[Record, list[Any]]:
     """Rows with columns: those that have none are one column."""
     return as_record(type_), rows if isinstance(type_, Record) else [(row,) for row in rows]
+
+
+def _transposed(record: Record, rows: list[Any]) -> list[tuple[Any, ...]]:
+    return list(zip(*rows, strict=True)) if rows else [() for _ in record.fields]
 
 
 def as_record(type_: Type) -> Record:

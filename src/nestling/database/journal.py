@@ -38,7 +38,7 @@ class Journal(Protocol):
         """Queries that it had Spark run, and bytes that were written for it to a lake."""
 
     @property
-    def events(self) -> list[RowEvent]:
+    def events(self) -> Sequence[RowEvent]:
         """The rows that come and go."""
 
     @property

@@ -105,6 +105,10 @@ class Table:
         """The rows as an Arrow table."""
         return export.to_arrow(self.record, self.rows())
 
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The rows for any library that takes Arrow's stream: ``polars.DataFrame(it)``, ``pyarrow.table(it)``."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_polars(self) -> Any:
         """The rows as a Polars DataFrame."""
         return export.to_polars(self.record, self.rows())

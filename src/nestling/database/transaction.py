@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import wraps
+from functools import partial, wraps
 from threading import get_ident
 from typing import Any, Concatenate, ParamSpec, Protocol
 
@@ -166,11 +166,13 @@ class Transaction(Changing):
         new = self._new_values(definition, set)
         if where is None:
             flat = self._row_of(definition, key)
-            found = new(nested_row(definition, flat, self.stored))
+            found = new(lambda: nested_row(definition, flat, self.stored))
             with self.using():  # a new value may be a function of the user's
                 self._set(definition, flat, found)
             return
-        rows = [(value, times, new(value)) for value, times in self._rows_where(definition, where)]
+        rows = [
+            (value, times, new(partial(tuple, value))) for value, times in self._rows_where(definition, where)
+        ]
         with self.using():
             for value, times, found in rows:
                 self._set_all(definition, value, times, found)

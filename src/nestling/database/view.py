@@ -102,6 +102,10 @@ class View:
         """The answer as an Arrow table."""
         return export.to_arrow(self.element, self.rows())
 
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The answer for any library that takes Arrow's stream: ``polars.DataFrame(it)``, ``pyarrow.table(it)``."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_polars(self) -> Any:
         """The answer as a Polars DataFrame."""
         return export.to_polars(self.element, self.rows())

@@ -8,16 +8,16 @@ from typing import Any
 from nestling.database import arguments
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.definitions import TableDef
-from nestling.database.door import all_alike, taken
+from nestling.database.door import KEY as BY_KEY
+from nestling.database.door import all_alike
 from nestling.database.evolving import Evolving
 from nestling.database.fed import ONCE, once_argument
 from nestling.database.merging import Merging
 from nestling.database.refresh import Refresh
 from nestling.database.seen import MANY, SeenRows, is_followed, note_all
-from nestling.database.single import COMING, GOING, KEY
 from nestling.database.transaction import Transaction
+from nestling.frontend.schema import readable
 from nestling.progress import loading
-from nestling.values.bag import ZBag
 
 
 class Writing(Evolving):
@@ -26,11 +26,8 @@ class Writing(Evolving):
     def insert(self, table: str, rows: Iterable[object]) -> Refresh:
         """Add rows: dicts, tuples, dataclasses."""
         if type(table) is str and (door := self._doors.get(table) or self._doors.at(table)) is not None:
-            done = door(rows, 1) if type(rows) is list else taken(door, rows, 1)
-            if done is not None:
-                return done
-        if type(rows) is list and len(rows) == 1:
-            done = self._one(table, COMING, rows[0])
+            rows = rows if type(rows) is list else readable(rows)
+            done = door(rows, 1) if type(rows) is list else self._doors.take(door, table, rows, 1)
             if done is not None:
                 return done
         if type(rows) is list and len(rows) >= MANY and not self._state.engine.is_remote:
@@ -45,22 +42,14 @@ class Writing(Evolving):
         self, table: str, rows: Any = NOT_GIVEN, *, where: Any = None, key: Any = NOT_GIVEN
     ) -> Refresh:
         """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
-        done = None
-        if (
-            where is None
-            and key is NOT_GIVEN
-            and type(table) is str
-            and (door := self._doors.get(table) or self._doors.at(table)) is not None
-        ):
-            done = taken(door, rows, -1)
+        if type(table) is str and (door := self._doors.get(table) or self._doors.at(table)) is not None:
+            done = None
+            if where is None and key is NOT_GIVEN:
+                done = self._doors.take(door, table, rows := readable(rows), -1)
+            elif where is None and rows is NOT_GIVEN:
+                done = door(key, BY_KEY)
             if done is not None:
                 return done
-        if where is None and rows is NOT_GIVEN:
-            done = self._one(table, KEY, key)
-        elif where is None and key is NOT_GIVEN and type(rows) is list and len(rows) == 1:
-            done = self._one(table, GOING, rows[0])
-        if done is not None:
-            return done
         return self._changed(lambda change: change.delete(table, rows, where=where, key=key))
 
     def update(
@@ -126,12 +115,6 @@ class Writing(Evolving):
                 done = all_alike(door, rows)
                 if done is not None:
                     return done
-            if isinstance(rows, dict | ZBag) and len(rows) == 1:
-                ((row, times),) = rows.items()
-                if type(times) is int and times in (1, -1):
-                    done = self._one(table, COMING if times > 0 else GOING, row)
-                    if done is not None:
-                        return done
         given = arguments.changes_argument(changes, self._state.tables)
         with loading("applying changes", *given.values()):
             return self._changed(lambda change: change.apply(given))

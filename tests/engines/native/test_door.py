@@ -185,7 +185,7 @@ def test_whoever_enters_after_a_cut_finds_a_whole_state(monkeypatch: pytest.Monk
     door = db._doors["t"]
     monkeypatch.setattr("nestling.database.core.Core._cut_off", lambda *_: None)
     with pytest.raises(TypeError):
-        door([(5, "e")], 0)  # neither comes nor goes: raised inside, and found by whoever enters next
+        door([(5, "e")], 2)  # neither comes nor goes: raised inside, and found by whoever enters next
     monkeypatch.undo()
     assert read(db, "v") == {(1, "A"): 1}
     db.insert("t", [(2, "b")])

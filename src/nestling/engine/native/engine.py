@@ -147,9 +147,9 @@ class NativeEngine:
         """
         accept, history = self._core.accept, self._history
 
-        def accepting(number: int, rows: Any, times: int, taken: list[Any]) -> int | None:
+        def accepting(rows: Any, times: int, taken: list[Any]) -> int | None:
             try:
-                count = accept(number, rows, times, taken)
+                count: int | None = accept(door, rows, times, taken)
             except Unfit:
                 return None
             except Overflow as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-#: (door, rows, times, list): see ``NativeEngine.accepting``.
-Accepting = Callable[[int, Any, int, list[Any]], int | None]
+#: (rows, times, list): see ``NativeEngine.accepting``.
+Accepting = Callable[[Any, int, list[Any]], int | None]
 
 
 class Leading(NamedTuple):

@@ -6,11 +6,20 @@ from nestling.frontend.schema.declare import Declared, Unresolved, declared, key
 from nestling.frontend.schema.objects import Extent, Inverse, Ref
 from nestling.frontend.schema.ordered import List, with_order
 from nestling.frontend.schema.read import listed, python_value, python_values, row_class
-from nestling.frontend.schema.scalars import constant, in_utc
-from nestling.frontend.schema.tabular import arrow_rows, has_zones, tabular_rows, without_zones
+from nestling.frontend.schema.scalars import FARTHEST, constant, in_utc
+from nestling.frontend.schema.tabular import (
+    arrow_rows,
+    has_zones,
+    is_tabular,
+    readable,
+    tabular_rows,
+    tuples,
+    without_zones,
+)
 from nestling.frontend.schema.write import element_value, field_value, named_row, row_value
 
 __all__ = [
+    "FARTHEST",
     "Declared",
     "Extent",
     "Inverse",
@@ -25,6 +34,7 @@ __all__ = [
     "field_value",
     "has_zones",
     "in_utc",
+    "is_tabular",
     "key_record",
     "length",
     "listed",
@@ -33,10 +43,12 @@ __all__ = [
     "python_schema",
     "python_value",
     "python_values",
+    "readable",
     "record_type",
     "row_class",
     "row_value",
     "tabular_rows",
+    "tuples",
     "with_order",
     "without_zones",
 ]

@@ -1,5 +1,8 @@
 """Rows of a DataFrame of pandas or Polars or of an Arrow table, known by what they can do and never imported.
 
+What has nothing but Arrow's capsules is read by pyarrow, which is imported then. A stream, which can be read once, is
+made a table before anybody looks at it.
+
 pandas has no None of its own for numbers and moments: what is missing is a NaN, ``NaT`` or ``NA``, and ints beside a
 missing one are floats. So in a column that is nullable
 
@@ -18,8 +21,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from nestling.calculus.types import Scalar, Type
-from nestling.errors import ChangeError
+from nestling.errors import ChangeError, shown
 
+#: How tables of Arrow are passed from one library to another.
+_CAPSULES = ("__arrow_c_stream__", "__arrow_c_array__")
 #: The largest int up to which every int is a float.
 EXACT = 1 << 53
 
@@ -30,11 +35,46 @@ def tabular_rows(data: Any, types: Mapping[str, Type]) -> list[Any] | None:
         return list(data.to_dicts())
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
         return _pandas_rows(data, types) if hasattr(data, "isna") else list(data.to_dict("records"))
+    data = readable(data)
+    return arrow_rows(data) if hasattr(data, "to_pylist") else None
+
+
+def is_tabular(data: Any) -> bool:
+    """Whether ``data`` has columns."""
+    return hasattr(data, "columns") or any(hasattr(data, name) for name in (*_CAPSULES, "read_all"))
+
+
+def readable(data: Any) -> Any:
+    """``data``, or a table of Arrow in its place where it is a stream, or has nothing but Arrow's capsules."""
+    if hasattr(data, "to_pylist") or hasattr(data, "to_dict"):
+        return data
     if hasattr(data, "read_all"):  # a stream of Arrow's batches
-        data = data.read_all()
-    if hasattr(data, "to_pylist"):
-        return arrow_rows(data)
-    return None
+        return data.read_all()
+    if hasattr(data, "to_dicts") or not any(hasattr(data, name) for name in _CAPSULES):
+        return data
+    if hasattr(data, "to_arrow") and isinstance(data, Iterable):
+        return data  # a table of ours: its rows are nearer than columns made of them
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ChangeError(
+            f"{shown(data)} is read by pyarrow, which is not installed", hint="pip install pyarrow"
+        ) from error
+    return pyarrow.table(data) if hasattr(data, _CAPSULES[0]) else pyarrow.record_batch(data)
+
+
+def tuples(data: Any, types: Mapping[str, Type]) -> list[tuple[Any, ...]] | None:
+    """The rows of a table whose columns have these names, in their order; none where it has others."""
+    names, columns = list(types), list[Any]()
+    if hasattr(data, "isna") and hasattr(data, "to_dict"):
+        if sorted(map(str, data.columns)) == sorted(names):
+            columns = [_column(data[name], type_) for name, type_ in types.items()]
+    elif hasattr(data, "to_dicts") and hasattr(data, "get_column"):  # Polars'
+        if sorted(data.columns) == sorted(names):
+            columns = [data.get_column(name).to_list() for name in names]
+    elif hasattr(data, "to_pylist") and sorted(getattr(data.schema, "names", ())) == sorted(names):
+        columns = [data.column(name).to_pylist() for name in names]
+    return list(zip(*columns, strict=True)) if columns else None
 
 
 def arrow_rows(table: Any) -> list[Any]:
