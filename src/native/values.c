@@ -15,9 +15,11 @@
 #include <math.h>
 
 PyObject *Unfit = NULL, *Overflow = NULL;
-static PyObject *the_nan = NULL;
+static PyObject *the_nan = NULL, *no_value = NULL;
 
 #define DAY 86400000000LL
+/* A NaN, above all numbers. */
+#define NAN_WORD 0x7ff8000000000000ull
 
 int values_ready(void) {
     PyDateTime_IMPORT;
@@ -26,7 +28,10 @@ int values_ready(void) {
     if (!module) return FAILED;
     the_nan = PyObject_GetAttrString(module, "NAN");
     Py_DECREF(module);
-    return the_nan ? DONE : FAILED;
+    if (!(module = PyImport_ImportModule("nestling.errors"))) return FAILED;
+    no_value = PyObject_GetAttrString(module, "NoValue");
+    Py_DECREF(module);
+    return the_nan && no_value ? DONE : FAILED;
 }
 
 int is_kind(char kind) { return kind && strchr("ibdtpfsyl", kind) != NULL; }
@@ -67,13 +72,19 @@ static int encode_float(PyObject *value, i64 *word) {
     if (!PyFloat_CheckExact(value)) return unfit("a value that is not the float that its column holds");
     double number = PyFloat_AS_DOUBLE(value);
     if (number == 0 && signbit(number)) return unfit("-0.0, which equals 0.0 and is written otherwise");
-    if (isnan(number)) number = fabs(NAN);
     u64 bits;
     memcpy(&bits, &number, sizeof bits);
+    if (isnan(number)) bits = NAN_WORD;
     /* Of what is negative, less is more. */
     if (bits >> 63) bits ^= 0x7fffffffffffffffull;
     memcpy(word, &bits, sizeof bits);
     return DONE;
+}
+
+int has_place(char kind, i64 word) {
+    if (kind != 'f' || word != (i64)NAN_WORD) return 1;
+    PyErr_SetString(no_value, "nan has no place in an order");
+    return 0;
 }
 
 int encode(Texts *t, char kind, PyObject *value, i64 *word) {

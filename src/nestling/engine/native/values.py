@@ -7,6 +7,9 @@ from nestling.calculus.types import LABEL, Scalar, Type, show_type
 #: Kinds whose words are in the order of their values.
 IN_ORDER = "ibdtp"
 
+#: Kinds whose values C can put in order.
+VALUED_IN_ORDER = IN_ORDER + "fsy"
+
 _KINDS = {
     "int": "i",
     "bool": "b",
