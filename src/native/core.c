@@ -47,23 +47,29 @@ static int read_trees(const Core *core, Map *m, PyObject *trees) {
     return DONE;
 }
 
-/* (keys, kinds by word, word by column, words by measure, indexes, is_positive, trees) */
+/* (keys, kinds by word, word by column, words by measure, indexes, is_positive, trees, kinds by measure) */
 static int read_map(const Core *core, Map *m, PyObject *spec) {
     const char *kinds, *place, *widths;
     Py_ssize_t kind_count, place_count, width_count;
+    const char *numbers = NULL;
+    Py_ssize_t number_count = 0;
     PyObject *indexes, *trees = NULL;
-    if (!PyArg_ParseTuple(spec, "iy#y#y#O!p|O!", &m->keys, &kinds, &kind_count, &place, &place_count, &widths,
-                          &width_count, &PyTuple_Type, &indexes, &m->is_positive, &PyTuple_Type, &trees))
+    if (!PyArg_ParseTuple(spec, "iy#y#y#O!p|O!y#", &m->keys, &kinds, &kind_count, &place, &place_count, &widths,
+                          &width_count, &PyTuple_Type, &indexes, &m->is_positive, &PyTuple_Type, &trees, &numbers,
+                          &number_count))
         return FAILED;
     Py_ssize_t index_count = PyTuple_GET_SIZE(indexes);
     if (kind_count > MAX_WORDS || place_count != kind_count || width_count < 1 || width_count > MAX_WORDS ||
-        index_count > MAX_WORDS || m->keys < 0 || m->keys > kind_count)
+        (numbers && number_count != width_count) || index_count > MAX_WORDS || m->keys < 0 || m->keys > kind_count)
         goto wrong;
     m->columns = (int)kind_count, m->measures = (int)width_count, m->indexes = 0;
     for (int i = 0; i < m->columns; i++) {
         if (!is_kind(m->kind[i] = kinds[i]) || (m->place[i] = (unsigned char)place[i]) >= m->columns) goto wrong;
     }
-    for (int i = 0; i < m->measures; i++) m->wide[i] = widths[i] == 2;
+    for (int i = 0; i < m->measures; i++) {
+        m->wide[i] = widths[i] == 2, m->number[i] = numbers ? numbers[i] : 'i';
+        if (m->number[i] != 'i' && !is_decimal(m->number[i])) goto wrong;
+    }
     m->by = PyMem_RawCalloc((size_t)index_count + 1, sizeof *m->by);
     if (!m->by) goto no_memory;
     m->indexes = (int)index_count;
@@ -384,7 +390,8 @@ static PyObject *cell_of(const Map *m, u32 id, int as_count) {
     if (as_count) return decode_int(measure_of(m, id, 0));
     PyObject *cell = PyTuple_New(m->measures);
     for (int i = 0; cell && i < m->measures; i++) {
-        PyObject *number = decode_int(measure_of(m, id, i));
+        i128 measure = measure_of(m, id, i);
+        PyObject *number = m->number[i] == 'i' ? decode_int(measure) : decode(NULL, m->number[i], measure);
         if (!number) Py_CLEAR(cell);
         else PyTuple_SET_ITEM(cell, i, number);
     }
@@ -467,7 +474,8 @@ static int load_entry(Core *core, Map *m, PyObject *row, PyObject *cell) {
     int any = 0;
     if (encode_row(&core->texts, m, row, words)) return FAILED;
     for (int i = 0; i < m->measures; i++) {
-        if (encode_wide(&core->texts, 'i', PyTuple_Check(cell) ? PyTuple_GET_ITEM(cell, i) : cell, &number)) return FAILED;
+        PyObject *measure = PyTuple_Check(cell) ? PyTuple_GET_ITEM(cell, i) : cell;
+        if (encode_measure(&core->texts, m->number[i], measure, &number)) return FAILED;
         any |= number != 0;
         if (m->wide[i]) {
             memcpy(words + m->offset[i], &number, sizeof number);

@@ -64,6 +64,7 @@ typedef struct {
     int offset[MAX_WORDS]; /* by measure, its first word in an entry */
     unsigned char wide[MAX_WORDS]; /* by measure, whether it has two words */
     char kind[MAX_WORDS]; /* by word of the columns */
+    char number[MAX_WORDS]; /* by measure, the kind of what it counts or sums */
     int place[MAX_WORDS]; /* by column, its word */
     Index own, *by;
     Tree *trees;
@@ -238,9 +239,11 @@ extern PyObject *Overflow; /* raised where a number outgrew its words: maps may 
 
 int values_ready(void);
 int is_kind(char kind);
+static inline int is_decimal(char kind) { return kind >= 'A' && kind <= 'Z'; }
 int has_place(char kind, i64 word); /* in an order; where not, a Python error is set */
 int encode(Texts *t, char kind, PyObject *value, i64 *word);
 int encode_wide(Texts *t, char kind, PyObject *value, i128 *word);
+int encode_measure(Texts *t, char kind, PyObject *value, i128 *word); /* a decimal may have fewer places */
 int encode_row(Texts *t, const Map *m, PyObject *row, i64 *words); /* in the order of the entry's words */
 PyObject *decode(const Texts *t, char kind, i128 word);
 PyObject *decode_int(i128 number);

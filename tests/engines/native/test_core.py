@@ -28,7 +28,9 @@ def table(kinds: str, keys: int | None = None, indexes: tuple[bytes, ...] = ()) 
     """A table and a trigger that does nothing but put rows into it."""
     width = len(kinds)
     code = [OPERATIONS.index("PUT"), 0, width, *range(width), OPERATIONS.index("END")]
-    maps: list[Any] = [(width if keys is None else keys, kinds.encode(), bytes(range(width)), b"\1", indexes, False, ())]
+    maps: list[Any] = [
+        (width if keys is None else keys, kinds.encode(), bytes(range(width)), b"\1", indexes, False, ())
+    ]
     program = (f"{kinds}i".encode(), width + 1, b"", (), array("i", code).tobytes(), b"")
     return Machine(maps, [], [program], [(0, 0, -1, False)])
 

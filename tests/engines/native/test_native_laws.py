@@ -248,6 +248,88 @@ def ordered_program(text: str) -> Program:
     return program
 
 
+#: Views over decimals with declared places, and over products of them with ints and constants.
+DECIMAL_TEXTS = (
+    "SELECT a, price FROM t WHERE price > 3.5 AND rate <= 0.250",
+    "SELECT a, SUM(price) AS s, COUNT(*) AS n FROM t GROUP BY a",
+    "SELECT a, SUM(price * (1 - rate) * (1 + rate)) AS s FROM t GROUP BY a",
+    "SELECT a, SUM(price * 0.5 - b) AS s FROM t GROUP BY a",
+    "SELECT a, SUM(CASE WHEN b > 3 THEN price ELSE 0 END) AS s FROM t GROUP BY a",
+    "SELECT price, rate, COUNT(*) AS n FROM t GROUP BY price, rate",
+    "SELECT MIN(price) AS low, MAX(rate) AS high FROM t",
+    "SELECT SUM(x.b * y.price * 0.5) AS s FROM t x, t y WHERE x.a = y.a AND x.price = y.price",
+    "SELECT SUM(x.price - y.price) AS s FROM t x, t y WHERE x.price > y.price AND x.a = y.a",
+    "SELECT id FROM t WHERE price > 0.5 * (SELECT MAX(price) FROM t)",
+    "SELECT id FROM t WHERE b > 0.0001 * (SELECT SUM(b) FROM t)",
+    "SELECT id FROM t WHERE price >= 0.33 * (SELECT SUM(price) FROM t)",
+    "SELECT SUM(x.b * x.price) AS s FROM t x WHERE 0.25 * (SELECT SUM(y.b) FROM t y)"
+    " > (SELECT COALESCE(SUM(z.b), 0) FROM t z WHERE z.price > x.price)",
+    "SELECT a FROM t GROUP BY a HAVING SUM(price) > 7",
+)
+cents = st.integers(-300, 999).map(lambda n: Decimal(n).scaleb(-2))
+shares = st.sampled_from(["0.000", "0.001", "0.250", "0.100"]).map(Decimal)
+decimal_rows = st.tuples(st.integers(0, 2), st.integers(0, 9), cents, shares)
+
+
+@pytest.mark.parametrize("text", DECIMAL_TEXTS)
+@given(data=st.data())
+def test_decimals_are_what_they_are_in_python(text, data):
+    """Equal, and with the same places, but that a sum of nothing is written as 0 in Python."""
+    program = decimal_program(text)
+    ours, theirs = NativeEngine(program, computed), LocalEngine(program)
+    rows, keys = dict[int, Any](), count()
+    for _ in range(data.draw(st.integers(1, 3))):
+        come = {key: (key, *row) for row in data.draw(st.lists(decimal_rows)) for key in [next(keys)]}
+        gone = data.draw(st.lists(st.sampled_from(sorted(rows)), unique=True)) if rows else []
+        changes = [(row, 1) for row in come.values()] + [(rows.pop(key), -1) for key in gone]
+        rows |= come
+        for engine in (ours, theirs):
+            engine.batches["t"](changes)
+        agree(ours, theirs)
+        read, expected = ({str(row) for row, _ in engine.read("v").items()} for engine in (ours, theirs))
+        assert read == expected or any("0" in row for row in expected)
+    assert ours.moved is None
+
+
+@cache
+def decimal_program(text: str) -> Program:
+    db = Database()
+    db.table("t", "id INT, a INT, b INT, price DECIMAL(9, 2), rate DECIMAL(4, 3)", key="id")
+    db.view("v", text, language="sql")
+    program: Program = db._state.engine.program
+    return program
+
+
+@pytest.mark.parametrize("price", ["1.5", "1.50", "-0.001", "99999999999.99", "1E+3", "0", "-0.00"])
+def test_a_decimal_is_stored_with_the_places_of_its_column(price: str) -> None:
+    """Whatever way it comes: it is taken with all places, or refused in the words of Python."""
+    told = list[Any]()
+    for db in (OnNative(), Database()):
+        db.table("t", "id INT, price DECIMAL(9, 2)", key="id")
+        view = db.view("v", "SELECT id, price * 2 AS p FROM t", language="sql")
+        try:
+            db.insert("t", [(1, Decimal(price))])
+        except ChangeError as error:
+            told.append(str(error))
+        else:
+            told.append([str(row) for row in (*db.tables["t"], *view)])
+    assert told[0] == told[1]
+
+
+def test_a_decimal_beyond_its_words_moves() -> None:
+    db = OnNative()
+    db.table("t", "id INT, price DECIMAL(38, 2)", key="id")
+    db.view("v", "SELECT SUM(price * price) AS s FROM t", language="sql")
+    assert isinstance(engine := db._state.engine, NativeEngine)
+    small, large = Decimal("9" * 16 + ".99"), Decimal("9" * 30 + ".99")
+    db.insert("t", [(i, small) for i in range(3)])
+    assert engine.moved is None
+    db.verify(maps=True)
+    db.insert("t", [(9, large)])
+    assert engine.moved is not None
+    db.verify(maps=True)
+
+
 def test_nan_has_no_place_in_either_engine() -> None:
     for db in (OnNative(), Database()):
         db.table("t", {"a": int, "b": float})

@@ -169,9 +169,9 @@ class Assembler:
         self.emit("NEXT_IN_RANGE", among.map, among.order, entry, body, int(back), *among.cuts)
         self.land(hole)
 
-    def sum(self, among: Range, measure: int) -> Register:
+    def sum(self, among: Range, measure: int, kind: str = "i") -> Register:
         """A measure summed over a range; -1: how many entries there are."""
-        result = self.register("i")
+        result = self.register(kind)
         self.emit("SUM", among.map, among.order, result, measure, *among.cuts, *among.part)
         return result
 

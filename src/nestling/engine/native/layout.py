@@ -10,11 +10,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nestling.calculus.terms import Call, Const
-from nestling.calculus.traverse import walk
+from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.types import INT, Scalar, show_type
 from nestling.calculus.typing import term_type
-from nestling.engine.native.values import VALUED_IN_ORDER, Unsupported, kind_of
+from nestling.engine.native.values import (
+    VALUED_IN_ORDER,
+    Unsupported,
+    constant_kind,
+    decimal_kind,
+    is_zero,
+    kind_of,
+    places_of,
+)
 from nestling.engine.protocol import is_inner
 from nestling.engine.ranges import BetweenStep, SpanStep, local_steps
 from nestling.program.flat import Query
@@ -25,7 +32,7 @@ Positions = tuple[int, ...]
 
 #: A map as C reads it.
 MapSpecification = tuple[
-    int, bytes, bytes, bytes, tuple[bytes, ...], bool, tuple[tuple[bytes, int, bool, bool], ...]
+    int, bytes, bytes, bytes, tuple[bytes, ...], bool, tuple[tuple[bytes, int, bool, bool], ...], bytes
 ]
 
 #: What C has room for in one entry.
@@ -56,6 +63,7 @@ class EntryLayout:
     patterns: tuple[Positions, ...] = ()
     is_positive: bool = False
     orders: tuple[OrderLayout, ...] = ()
+    numbers: tuple[str, ...] = ("i",)  #: by measure, the kind of what it counts or sums
 
     @property
     def order(self) -> Positions:
@@ -87,6 +95,7 @@ class EntryLayout:
                 (bytes(place[i] for i in each.columns), len(each.columns) - 1, each.has_sums, each.is_strict)
                 for each in self.orders
             ),
+            "".join(self.numbers).encode(),
         )
 
 
@@ -117,14 +126,17 @@ def layouts(program: Program) -> Layouts:
         wide = tuple(_is_wide(decl.query, i) for i in range(decl.width))
         key, found = tuple(range(len(kinds))), tuple(sorted(patterns[name]))
         in_order = (_own_order(decl),) if decl.ordered else tuple(map(OrderLayout, sorted(orders[name])))
-        stored[name] = EntryLayout(len(stored), kinds, key, wide, found, decl.positive, in_order)
+        numbers = tuple(_number_kind(decl.query, i) for i in range(decl.width))
+        stored[name] = EntryLayout(len(stored), kinds, key, wide, found, decl.positive, in_order, numbers)
     collected: dict[str, EntryLayout] = {}
     for name in _passed_on(program):
         of = stored[name]
         # What changed in a map in order of its values is passed on group by group.
         is_grouped = name in program.maps and program.maps[name].order == "values"
         groups = (tuple(range(len(of.kinds) - 1)),) if is_grouped else ()
-        collected[name] = EntryLayout(len(stored) + len(collected), of.kinds, of.key, of.wide, groups)
+        collected[name] = EntryLayout(
+            len(stored) + len(collected), of.kinds, of.key, of.wide, groups, numbers=of.numbers
+        )
     if any(len(each.kinds) + 2 * len(each.wide) > MAX_COLUMNS for each in stored.values()):
         raise Unsupported(f"more than {MAX_COLUMNS} columns")
     return Layouts(stored, collected)
@@ -136,7 +148,7 @@ def _own_order(decl: MapDecl) -> OrderLayout:
     kind = kind_of(last)
     if not isinstance(last, Scalar) or last.nullable:
         raise Unsupported(f"nulls in order ({decl.why or decl.name})")
-    if kind not in VALUED_IN_ORDER or (kind == "f" and decl.order == "sums"):
+    if not (kind in VALUED_IN_ORDER or kind.isupper()) or (kind == "f" and decl.order == "sums"):
         raise Unsupported(f"values of type {show_type(last)} in order ({decl.why or decl.name})")
     return OrderLayout(tuple(range(len(decl.columns))), decl.order == "sums", is_strict=True)
 
@@ -144,12 +156,38 @@ def _own_order(decl: MapDecl) -> OrderLayout:
 def _is_wide(query: Query, measure: int) -> bool:
     """Whether a measure is a sum of values and not a count. Values have 64 bits, their products and sums more."""
     weights = [monomial.weights[measure] for monomial in query.monomials]
-    for weight in weights:
-        if any(isinstance(node, Call) and node.function == "float_units" for node in walk(weight)):
-            raise Unsupported("a sum of floats: it is exact, and has more than 128 bits")
-        if term_type(weight) != INT:
-            raise Unsupported("a sum of other numbers than ints")
     return not all(isinstance(weight, Const) for weight in weights)
+
+
+def _number_kind(query: Query, measure: int) -> str:
+    """The kind of what a measure counts or sums: of decimals, that of the most places."""
+    kinds = [number_kind(monomial.weights[measure]) for monomial in query.monomials]
+    return max((kind for kind in kinds if kind != "i"), default="i")
+
+
+def number_kind(term: Term) -> str:
+    """The kind of an exact number, told from the term alone; ``Terms.value`` says the same."""
+    type_ = term_type(term)
+    match term:
+        case Const(value):
+            return constant_kind(value, type_)
+        case Call("float_units"):
+            raise Unsupported("a sum of floats: it is exact, and has more than 128 bits")
+        case Call("+" | "-", (left, right)) if type_ != INT:
+            return max(number_kind(left).replace("i", "A"), number_kind(right).replace("i", "A"))
+        case Call("*", (left, right)) if type_ != INT:
+            places = [places_of(number_kind(each)) or 0 for each in (left, right)]
+            return decimal_kind(sum(places))
+        case Call("neg" | "nullable", (arg,)):
+            return number_kind(arg)
+        case Call("if", (_, then, otherwise)) if type_ != INT:
+            kinds = {number_kind(each) for each in (then, otherwise) if not is_zero(each)}
+            if len(kinds) > 1:
+                raise Unsupported("a choice of decimals of different places")
+            return kinds.pop() if kinds else number_kind(then)
+    if not isinstance(type_, Scalar) or type_.name not in ("int", "decimal"):
+        raise Unsupported("a sum of other numbers than ints and decimals")
+    return kind_of(type_)
 
 
 def every_statement(program: Program) -> Iterator[Statement]:

@@ -161,9 +161,10 @@ class _Lowering:
             keys = [
                 out.computed("WORD", kind, change.number, entry, i) for i, kind in enumerate(layout.kinds)
             ]
-            changes = [out.computed("MEASURE", "i", change.number, entry, i) for i in width]
-            old = [out.computed("GET", "i", layout.number, i, *keys) for i in width]
-            new = [out.computed("ADD", "i", o, c) for o, c in zip(old, changes, strict=True)]
+            kinds = layout.numbers
+            changes = [out.computed("MEASURE", kinds[i], change.number, entry, i) for i in width]
+            old = [out.computed("GET", kinds[i], layout.number, i, *keys) for i in width]
+            new = [out.computed("ADD", kinds[i], old[i], changes[i]) for i in width]
             for event, adds in action.events:
                 env: dict[str, Register] = {}
                 for names, registers in ((event.keys, keys), (event.old, old), (event.new, new)):

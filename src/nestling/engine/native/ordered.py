@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from math import ceil, floor, isfinite
 
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.types import Scalar
@@ -15,7 +14,7 @@ from nestling.calculus.typing import term_type
 from nestling.engine.native.bytecode import Assembler, Cut, Range, Register
 from nestling.engine.native.layout import Layouts
 from nestling.engine.native.terms import Env, Terms
-from nestling.engine.native.values import Unsupported
+from nestling.engine.native.values import Unsupported, places_of
 from nestling.engine.python.terms import is_nullable
 from nestling.program.flat import Bound
 from nestling.program.statements import Measure, Where
@@ -56,11 +55,18 @@ class Ordered:
 
     # -- bounds
 
-    def cut(self, operator: str, value: Register, kind: str) -> Cut:
-        """Where what is ``operator`` a value begins or ends, in a column of a kind."""
-        is_above = operator in ("<=", ">")
-        if value.kind == "f" and kind == "i":
-            return Cut(whole(self.terms, value, up=not is_above), is_above)
+    def cut(self, value: Register, is_above: bool, kind: str) -> Cut:
+        """Below what has a value, or above it, in a column of a kind."""
+        has, places = places_of(value.kind), places_of(kind)
+        if value.kind == "f" and places is not None:
+            return Cut(self.terms.whole(value, not is_above, places), is_above)
+        if has is not None and places is not None:
+            fitting = (
+                self.terms.shrunk(value, not is_above, kind)
+                if has > places
+                else self.terms.scaled(value, kind)
+            )
+            return Cut(fitting, is_above)
         if value.kind != kind:
             raise Unsupported("a bound of another type than the column")
         return Cut(value, is_above)
@@ -69,7 +75,8 @@ class Ordered:
         """What of a group is within bounds, which are not null."""
         low, high, kind = group.low, group.high, self.layouts.stored[source].kinds[-1]
         for bound in bounds:
-            cut = self.cut(bound.operator, self.terms.value(bound.term, env), kind)
+            value = self.terms.value(bound.term, env)
+            cut = self.cut(value, bound.operator in ("<=", ">"), kind)
             if bound.operator.startswith("<"):
                 high = cut
             else:
@@ -89,8 +96,8 @@ class Ordered:
         nullable = [bound.term for bound in bounds if is_nullable(bound.term)]
         if not nullable:
             among = self.within(group, source, bounds, env)
-            return [self.out.sum(among, i) for i in wanted]
-        sums = self.zeros(len(wanted))
+            return [self.sum(among, source, i) for i in wanted]
+        sums = self.zeros(source, wanted)
         with ExitStack() as blocks:
             for term in nullable:
                 is_null = self.out.computed("IS_NULL", "b", self.terms.value(term, env))
@@ -100,8 +107,12 @@ class Ordered:
                 self.out.emit("MOV", result, self.out.sum(among, i))
         return sums
 
-    def zeros(self, count: int) -> list[Register]:
-        return [self.out.computed("MOV", "i", self.terms.number(0)) for _ in range(count)]
+    def sum(self, among: Range, source: str, measure: int) -> Register:
+        return self.out.sum(among, measure, self.layouts.stored[source].numbers[measure])
+
+    def zeros(self, source: str, measures: Iterable[int]) -> list[Register]:
+        numbers, zero = self.layouts.stored[source].numbers, self.terms.number(0)
+        return [self.out.computed("MOV", numbers[i], zero) for i in measures]
 
     # -- values
 
@@ -121,7 +132,7 @@ class Ordered:
 
     def where(self, step: Where, wanted: Sequence[int], env: Env) -> list[Register]:
         """Measures of a group, summed over the last keys that pass."""
-        measure, sums = step.measure, self.zeros(len(wanted))
+        measure, sums = step.measure, self.zeros(step.source, wanted)
         if measure.aggregate not in ("sum", "count"):
             raise Unsupported(f"the aggregate {measure.aggregate} of what is beyond each key")
         if self.layouts.stored[step.source].kinds[-1] != self.layouts.stored[measure.source].kinds[-1]:
@@ -150,7 +161,8 @@ class Ordered:
         """Sums are not monotone where a measure is negative: every key is tested."""
         with self.out.range(outer) as entry:
             key = self.word(step.source, entry, len(outer.part))
-            beyond = self.out.sum(self._beyond(step.measure, inner, key), step.measure.measures[-1])
+            within = self._beyond(step.measure, inner, key)
+            beyond = self.sum(within, step.measure.source, step.measure.measures[-1])
             with self.out.only_if(holds(beyond)):
                 for result, i in sums:
                     amount = self.out.computed("MEASURE", "i", outer.map, entry, i)
@@ -172,11 +184,14 @@ class Ordered:
     ) -> None:
         """The test holds on one side of some key: that is found, and what is on that side summed."""
         out, operator, index = self.out, step.measure.bounds[0].operator, step.measure.measures[-1]
-        above, total, nothing = operator.startswith(">"), out.sum(inner, index), self.terms.number(0)
+        above, total = operator.startswith(">"), self.sum(inner, step.measure.source, index)
+        nothing = Register(self.terms.number(0).number, total.kind)
         start, end = (holds(value) for value in ((total, nothing) if above else (nothing, total)))
 
         def flipped(upto: Register) -> Register:
-            value = out.computed("SUB", "i", total, upto) if above else upto
+            value = (
+                out.computed("SUB", total.kind, total, upto) if above else Register(upto.number, total.kind)
+            )
             return out.computed("NE", "b", holds(value), start)
 
         def assigned(low: Cut, high: Cut) -> None:
@@ -209,20 +224,3 @@ class Ordered:
                 arg = side
             args.append(arg)
         return Call(test.function, tuple(args)), env
-
-
-def whole(terms: Terms, value: Register, up: bool) -> Register:
-    """The next int above, or below, a float."""
-    return terms.called(("whole", up), lambda: _ceil if up else _floor, [value], "i")
-
-
-def _ceil(value: float) -> int:
-    return ceil(value) if isfinite(value) else _BEYOND
-
-
-def _floor(value: float) -> int:
-    return floor(value) if isfinite(value) else _BEYOND
-
-
-#: It has no word: a program that has a bound beyond all numbers moves to Python.
-_BEYOND = 2**200

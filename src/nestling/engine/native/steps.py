@@ -9,9 +9,9 @@ from typing import Any, assert_never
 from nestling.calculus.terms import Term, Var
 from nestling.engine.native.bytecode import Assembler, Cut, PythonFunctions, Register
 from nestling.engine.native.layout import Layouts, every_own_step, is_by_key, own_steps
-from nestling.engine.native.ordered import Ordered, whole
+from nestling.engine.native.ordered import Ordered
 from nestling.engine.native.terms import Env, Terms
-from nestling.engine.native.values import IN_ORDER, Unsupported
+from nestling.engine.native.values import Unsupported, is_in_order
 from nestling.engine.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep
 from nestling.program.flat import first_of, is_ordered
 from nestling.program.statements import (
@@ -112,9 +112,12 @@ class StepWriter:
         statement = add.statement
         layout = (self.layouts.collected if add.later else self.layouts.stored)[statement.target]
         keys = [self.terms.value(key, env) for key in statement.keys]
-        amounts = [self.terms.value(amount, env) for amount in statement.amounts]
-        if [key.kind for key in keys] != [*layout.kinds] or any(amount.kind != "i" for amount in amounts):
-            raise Unsupported(f"keys or amounts of another type than those of {statement.target}")
+        if [key.kind for key in keys] != [*layout.kinds]:
+            raise Unsupported(f"keys of another type than those of {statement.target}")
+        amounts = [
+            self.terms.scaled(self.terms.value(amount, env), kind)
+            for amount, kind in zip(statement.amounts, layout.numbers, strict=True)
+        ]
         self.out.emit("ADD_TO", layout.number, *keys, *amounts)
 
     # -- one step
@@ -209,7 +212,7 @@ class StepWriter:
                 found[arg.name] = word
         for i, count in enumerate(step.counts):
             if count.name in used:
-                found[count.name] = out.computed("MEASURE", "i", layout.number, entry, i)
+                found[count.name] = out.computed("MEASURE", layout.numbers[i], layout.number, entry, i)
         return {**env, **found}
 
     def _measure(self, step: Measure, env: Env) -> Register:
@@ -228,18 +231,24 @@ class StepWriter:
         wanted = step.measures
         if step.aggregate in ("count", "sum"):
             wanted = wanted[:1] if step.aggregate == "count" else wanted[-1:]
-        cell = [self.out.computed("GET", "i", layout.number, i, *key) for i in wanted]
+        cell = [self.out.computed("GET", layout.numbers[i], layout.number, i, *key) for i in wanted]
         return self.terms.aggregate(step.aggregate, cell, step.var.type)
 
     def _total(self, step: Total, env: Env) -> Register:
         width = max((len(statement.amounts) for statement in step.statements), default=1)
         sums = [self.out.computed("MOV", "i", self.terms.number(0)) for _ in range(width)]
+        kinds: list[set[str]] = [set() for _ in sums]
         for statement in step.statements:
             with self.nest(statement, env) as solutions:
                 for solution in solutions:
-                    for total, amount in zip(sums, statement.amounts, strict=True):
-                        self.out.emit("ADD", total, total, self.terms.value(amount, solution))
-        return self.terms.aggregate(step.aggregate, sums, step.var.type)
+                    for total, amount, found in zip(sums, statement.amounts, kinds, strict=True):
+                        value = self.terms.value(amount, solution)
+                        found.add(value.kind)
+                        self.out.emit("ADD", total, total, value)
+        if any(len(found) > 1 for found in kinds):
+            raise Unsupported("a sum of numbers of different places")
+        cell = [Register(s.number, (*found, "i")[0]) for s, found in zip(sums, kinds, strict=True)]
+        return self.terms.aggregate(step.aggregate, cell, step.var.type)
 
     def _now_and_before(self, step: NewAndOld, env: Env) -> list[Register]:
         if first_of(step.aggregate) is not None:
@@ -264,13 +273,10 @@ class StepWriter:
     def _shifted(self, step: ShiftStep, env: Env, blocks: ExitStack) -> Env:
         """What follows runs where the bound has moved: with 1 if it takes in what lies between."""
         out, name = self.out, step.both.var.name
-        bounds = []
-        for value in self._now_and_before(step.both, env):
-            bound = self.terms.value(step.bound, {**env, name: value})
-            if bound.kind == "f":
-                bound = whole(self.terms, bound, up=step.operator not in ("<=", ">"))
-            bounds.append(bound)
-        new, old = bounds
+        new, old = (
+            self.terms.value(step.bound, {**env, name: value})
+            for value in self._now_and_before(step.both, env)
+        )
         blocks.enter_context(out.only_if(out.computed("NE", "b", new, old)))
         is_up = out.computed("GT", "b", new, old)
         low, high = (
@@ -282,17 +288,18 @@ class StepWriter:
         return {**env, _LOW: low, _HIGH: high, step.both.sign.name: sign}
 
     def _cuts(self, source: str, position: int, upper_included: bool, env: Env) -> tuple[Cut, Cut]:
-        low, high = env[_LOW], env[_HIGH]
-        if low.kind != self.layouts.stored[source].kinds[position] or low.kind not in IN_ORDER:
-            raise Unsupported("a bound of another type than the column, or of one that has no order in words")
-        return Cut(low, upper_included), Cut(high, upper_included)
+        kind = self.layouts.stored[source].kinds[position]
+        if not is_in_order(kind):
+            raise Unsupported("a bound on a column that has no order in words")
+        low, high = (self.ordered.cut(env[name], upper_included, kind) for name in (_LOW, _HIGH))
+        return low, high
 
     def _passed(self, step: PassedStep, env: Env, blocks: ExitStack) -> Env:
         of = step.range
         group = self.ordered.group(of.source, of.args, env)
         cuts = self._cuts(of.source, len(of.args), step.upper_included, env)
         among = self.ordered.range(of.source, tuple(range(len(of.args) + 1)), group.part, *cuts)
-        sums = [self.out.sum(among, i) for i in range(len(of.counts))]
+        sums = [self.ordered.sum(among, of.source, i) for i in range(len(of.counts))]
         some = self.out.computed("MOV", "b", self.terms.number(0))
         for each in sums:
             with self.out.only_if(each):
