@@ -13,23 +13,63 @@ static int read_index(Index *x, const char *words, Py_ssize_t length, int column
     return DONE;
 }
 
-/* (keys, kinds by word, word by column, words by measure, indexes, is_positive) */
-static int read_map(Map *m, PyObject *spec) {
+/* (words, how many of them say the group, whether it has sums, whether what has no place in an order is refused) */
+static int read_tree(const Core *core, const Map *m, Tree *x, PyObject *spec) {
+    const char *words;
+    Py_ssize_t length;
+    int of_group, has_sums;
+    if (!PyArg_ParseTuple(spec, "y#ipp", &words, &length, &of_group, &has_sums, &x->is_strict)) return FAILED;
+    if (length < 1 || length > MAX_WORDS) goto wrong;
+    x->length = (int)length, x->sums = has_sums ? m->measures : 0, x->texts = &core->texts;
+    for (int i = 0; i < x->length; i++) {
+        if ((x->at[i] = (unsigned char)words[i]) >= m->columns) goto wrong;
+        x->is_text[i] = i >= of_group && (m->kind[x->at[i]] == 's' || m->kind[x->at[i]] == 'y');
+    }
+    return DONE;
+wrong:
+    PyErr_SetString(BadCode, "an order that cannot be laid out");
+    return FAILED;
+}
+
+static int read_trees(const Core *core, Map *m, PyObject *trees) {
+    Py_ssize_t count = trees ? PyTuple_GET_SIZE(trees) : 0;
+    if (count > MAX_WORDS) {
+        PyErr_SetString(BadCode, "more orders than there is room for");
+        return FAILED;
+    }
+    if (!count) return DONE;
+    if (!(m->trees = PyMem_RawCalloc((size_t)count, sizeof *m->trees))) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    for (m->tree_count = 0; m->tree_count < count; m->tree_count++)
+        if (read_tree(core, m, &m->trees[m->tree_count], PyTuple_GET_ITEM(trees, m->tree_count))) return FAILED;
+    return DONE;
+}
+
+/* (keys, kinds by word, word by column, words by measure, indexes, is_positive, trees, kinds by measure) */
+static int read_map(const Core *core, Map *m, PyObject *spec) {
     const char *kinds, *place, *widths;
     Py_ssize_t kind_count, place_count, width_count;
-    PyObject *indexes;
-    if (!PyArg_ParseTuple(spec, "iy#y#y#O!p", &m->keys, &kinds, &kind_count, &place, &place_count, &widths,
-                          &width_count, &PyTuple_Type, &indexes, &m->is_positive))
+    const char *numbers = NULL;
+    Py_ssize_t number_count = 0;
+    PyObject *indexes, *trees = NULL;
+    if (!PyArg_ParseTuple(spec, "iy#y#y#O!p|O!y#", &m->keys, &kinds, &kind_count, &place, &place_count, &widths,
+                          &width_count, &PyTuple_Type, &indexes, &m->is_positive, &PyTuple_Type, &trees, &numbers,
+                          &number_count))
         return FAILED;
     Py_ssize_t index_count = PyTuple_GET_SIZE(indexes);
     if (kind_count > MAX_WORDS || place_count != kind_count || width_count < 1 || width_count > MAX_WORDS ||
-        index_count > MAX_WORDS || m->keys < 0 || m->keys > kind_count)
+        (numbers && number_count != width_count) || index_count > MAX_WORDS || m->keys < 0 || m->keys > kind_count)
         goto wrong;
     m->columns = (int)kind_count, m->measures = (int)width_count, m->indexes = 0;
     for (int i = 0; i < m->columns; i++) {
         if (!is_kind(m->kind[i] = kinds[i]) || (m->place[i] = (unsigned char)place[i]) >= m->columns) goto wrong;
     }
-    for (int i = 0; i < m->measures; i++) m->wide[i] = widths[i] == 2;
+    for (int i = 0; i < m->measures; i++) {
+        m->wide[i] = widths[i] == 2, m->number[i] = numbers ? numbers[i] : 'i';
+        if (m->number[i] != 'i' && !is_decimal(m->number[i])) goto wrong;
+    }
     m->by = PyMem_RawCalloc((size_t)index_count + 1, sizeof *m->by);
     if (!m->by) goto no_memory;
     m->indexes = (int)index_count;
@@ -39,6 +79,7 @@ static int read_map(Map *m, PyObject *spec) {
         if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(indexes, i), &words, &length)) return FAILED;
         if (read_index(&m->by[i], words, length, m->columns)) goto wrong;
     }
+    if (read_trees(core, m, trees)) return FAILED;
     if (map_new(m)) goto no_memory;
     return DONE;
 wrong:
@@ -154,7 +195,7 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     ALLOCATE(functions, PyList_GET_SIZE(functions))
     ALLOCATE(programs, PyList_GET_SIZE(programs))
     ALLOCATE(triggers, PyList_GET_SIZE(triggers))
-    READ(maps, map_count, read_map(&core->maps[i], item))
+    READ(maps, map_count, read_map(core, &core->maps[i], item))
     READ(functions, function_count, read_function(&core->functions[i], item))
     READ(programs, program_count, read_program(core, &core->programs[i], item))
     READ(triggers, trigger_count, read_trigger(core, &core->triggers[i], item))
@@ -349,7 +390,8 @@ static PyObject *cell_of(const Map *m, u32 id, int as_count) {
     if (as_count) return decode_int(measure_of(m, id, 0));
     PyObject *cell = PyTuple_New(m->measures);
     for (int i = 0; cell && i < m->measures; i++) {
-        PyObject *number = decode_int(measure_of(m, id, i));
+        i128 measure = measure_of(m, id, i);
+        PyObject *number = m->number[i] == 'i' ? decode_int(measure) : decode(NULL, m->number[i], measure);
         if (!number) Py_CLEAR(cell);
         else PyTuple_SET_ITEM(cell, i, number);
     }
@@ -432,7 +474,8 @@ static int load_entry(Core *core, Map *m, PyObject *row, PyObject *cell) {
     int any = 0;
     if (encode_row(&core->texts, m, row, words)) return FAILED;
     for (int i = 0; i < m->measures; i++) {
-        if (encode_wide(&core->texts, 'i', PyTuple_Check(cell) ? PyTuple_GET_ITEM(cell, i) : cell, &number)) return FAILED;
+        PyObject *measure = PyTuple_Check(cell) ? PyTuple_GET_ITEM(cell, i) : cell;
+        if (encode_measure(&core->texts, m->number[i], measure, &number)) return FAILED;
         any |= number != 0;
         if (m->wide[i]) {
             memcpy(words + m->offset[i], &number, sizeof number);
@@ -447,7 +490,11 @@ static int load_entry(Core *core, Map *m, PyObject *row, PyObject *cell) {
     u64 hash = map_hash(words, m->keys);
     u32 id = map_find(m, words, hash);
     if (id) map_erase(m, id, hash);
-    return any ? map_insert(m, words, hash, NULL) : DONE;
+    int failed = any ? map_insert(m, words, hash, NULL) : DONE;
+    if (failed != OVERFLOWED) return failed;
+    map_erase(m, map_find(m, words, hash), hash);
+    PyErr_SetString(Unfit, "a sum beyond 128 bits");
+    return FAILED;
 }
 
 /* Entries of a dictionary, to those that are there: all of them, or none. */

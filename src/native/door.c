@@ -120,7 +120,8 @@ static int encode_taken(Core *core, const Door *door, const Map *table, PyObject
             PyErr_Clear();
             return LEFT;
         }
-        if (kind == 'i' && words[at] != NIL && (words[at] < door->low[i] || words[at] > door->high[i])) return LEFT;
+        int is_limited = (kind == 'i' || is_decimal(kind)) && words[at] != NIL;
+        if (is_limited && (words[at] < door->low[i] || words[at] > door->high[i])) return LEFT;
     }
     return DONE;
 }

@@ -7,7 +7,6 @@ u64 native_seed = 0;
 #define TAG(hash) ((u32)((hash) >> 32))
 #define SLOT(hash, id) (((hash) & 0xFFFFFFFF00000000ull) | (id))
 #define IS_FULL(used, mask) ((u64)(used) * 3 > ((u64)(mask) + 1) * 2)
-#define PREVIOUS(link) ((u32)(u64)(link))
 #define LINK(next, previous) ((i64)(((u64)(next) << 32) | (previous)))
 #define FIRST_SLOTS 16u
 
@@ -102,8 +101,10 @@ void map_free(Map *m) {
     PyMem_RawFree(m->entries);
     PyMem_RawFree(m->own.slot);
     for (int i = 0; i < m->indexes && m->by; i++) PyMem_RawFree(m->by[i].slot);
+    for (int i = 0; i < m->tree_count && m->trees; i++) tree_clear(&m->trees[i]);
     PyMem_RawFree(m->by);
-    m->entries = NULL, m->own.slot = NULL, m->by = NULL;
+    PyMem_RawFree(m->trees);
+    m->entries = NULL, m->own.slot = NULL, m->by = NULL, m->trees = NULL;
 }
 
 /* What was large becomes small, or emptying it again and again would cost what it once held. */
@@ -122,6 +123,7 @@ void map_clear(Map *m) {
     if (m->top == 1) return;
     index_clear(&m->own);
     for (int i = 0; i < m->indexes; i++) index_clear(&m->by[i]);
+    for (int i = 0; i < m->tree_count; i++) tree_clear(&m->trees[i]);
     if (m->capacity > 1024) {
         i64 *small = PyMem_RawRealloc(m->entries, 8 * (size_t)m->stride * sizeof *m->entries);
         if (small) m->entries = small, m->capacity = 8;
@@ -132,7 +134,9 @@ void map_clear(Map *m) {
 size_t index_bytes(const Index *x) { return ((size_t)x->mask + 1) * sizeof *x->slot; }
 
 size_t map_bytes(const Map *m) {
-    return (size_t)m->capacity * (size_t)m->stride * sizeof *m->entries + index_bytes(&m->own);
+    size_t bytes = (size_t)m->capacity * (size_t)m->stride * sizeof *m->entries + index_bytes(&m->own);
+    for (int i = 0; i < m->tree_count; i++) bytes += tree_bytes(&m->trees[i]);
+    return bytes;
 }
 
 u32 map_find(const Map *m, const i64 *key, u64 hash) {
@@ -173,17 +177,29 @@ static int map_room(Map *m) {
     if (index_room(&m->own)) return FAILED;
     for (int i = 0; i < m->indexes; i++)
         if (index_room(&m->by[i])) return FAILED;
+    for (int i = 0; i < m->tree_count; i++)
+        if (tree_room(&m->trees[i])) return FAILED;
     return DONE;
 }
 
+/* Where nothing but the measures says that an entry is not in use, and nothing has to know when one is moved. */
+static int is_dense(const Map *m) { return !m->indexes && !m->tree_count; }
+
+/* The word that leads from a spare entry to the next: of a link, the half that says what comes before, or else a
+ * column. No scan looks at it. */
+static i64 *spare_link(const Map *m, i64 *e) { return m->indexes ? &e[m->stride - 1] : &e[0]; }
+
 int map_insert(Map *m, const i64 *words, u64 hash, u32 *found) {
+    for (int i = 0; i < m->tree_count; i++)
+        for (int k = 0; m->trees[i].is_strict && k < m->trees[i].length; k++)
+            if (!has_place(m->kind[m->trees[i].at[k]], words[m->trees[i].at[k]])) return FAILED;
     if (map_room(m)) {
         PyErr_NoMemory();
         return FAILED;
     }
     u32 id = m->spare;
     int links = m->stride - m->indexes;
-    if (id) m->spare = (u32)entry_at(m, id)[m->stride - 1];
+    if (id) m->spare = (u32)*spare_link(m, entry_at(m, id));
     else id = m->top++;
     i64 *e = entry_at(m, id);
     memcpy(e, words, (size_t)links * sizeof *e);
@@ -203,23 +219,29 @@ int map_insert(Map *m, const i64 *words, u64 hash, u32 *found) {
         }
         x->slot[group] = SLOT(part, id);
     }
+    int failed = DONE;
+    for (int i = 0; i < m->tree_count; i++) {
+        tree_insert(m, &m->trees[i], id);
+        if (m->trees[i].overflowed) failed = OVERFLOWED;
+    }
     if (found) *found = id;
-    return DONE;
+    return failed;
 }
 
 void map_erase(Map *m, u32 id, u64 hash) {
     i64 *e = entry_at(m, id);
     int links = m->stride - m->indexes;
+    for (int i = 0; i < m->tree_count; i++) tree_remove(m, &m->trees[i], id);
     index_remove(&m->own, slot_of_id(&m->own, id, hash));
     for (int i = 0; i < m->indexes; i++) {
-        u32 next = next_in(e[links + i]), previous = PREVIOUS(e[links + i]);
+        u32 next = next_in(e[links + i]), previous = previous_in(e[links + i]);
         if (next) {
             i64 *link = entry_at(m, next) + links + i;
             *link = LINK(next_in(*link), previous);
         }
         if (previous) {
             i64 *link = entry_at(m, previous) + links + i;
-            *link = LINK(next, PREVIOUS(*link));
+            *link = LINK(next, previous_in(*link));
             continue;
         }
         Index *x = &m->by[i];
@@ -228,15 +250,14 @@ void map_erase(Map *m, u32 id, u64 hash) {
         if (next) x->slot[group] = SLOT(part, next);
         else index_remove(x, group);
     }
-    /* The spare list goes through the last word: of a link, the half that says what comes before. */
     memset(e + m->columns, 0, (size_t)(m->stride - m->columns) * sizeof *e);
     if (m->live == 1) {
         m->live = m->spare = 0, m->top = 1;
         return;
     }
     m->live--;
-    if (m->indexes) {
-        e[m->stride - 1] = LINK(0, m->spare), m->spare = id;
+    if (!is_dense(m)) {
+        *spare_link(m, e) = LINK(0, m->spare), m->spare = id;
     } else {
         /* Without links there is no word that a scan does not look at: the last entry takes the place. */
         u32 last = --m->top;
@@ -276,7 +297,12 @@ int map_add(Map *m, const i64 *key, const i128 *amounts) {
         any |= sum != 0 && (!m->is_positive || i == 0);
     }
     if (!any) map_erase(m, id, hash);
-    return DONE;
+    int failed = DONE;
+    for (int i = 0; any && i < m->tree_count; i++) {
+        tree_add(m, &m->trees[i], id, amounts);
+        if (m->trees[i].overflowed) failed = OVERFLOWED;
+    }
+    return failed;
 }
 
 int map_put(Map *m, const i64 *row, i64 times) {

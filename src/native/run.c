@@ -91,6 +91,32 @@ static int put(Core *core, Map *m, const i128 *reg, const int32_t *which) {
     return map_put(m, row, (i64)reg[which[0]]);
 }
 
+/* A place between keys: below those that have a value behind the group's words, or above them. */
+static void cut_at(i64 *cut, int length, i128 value, int is_above) {
+    int beyond = is_word(value) ? 0 : value < 0 ? -1 : 1;
+    cut[length - 1] = !beyond ? (i64)value : beyond < 0 ? INT64_MIN : INT64_MAX;
+    cut[length] = beyond > 0 || (!beyond && is_above) ? INT64_MAX : INT64_MIN;
+}
+
+/* Both ends of a range: a value and a side each, and the words of the group behind them. */
+static int cuts_of(const Tree *x, const i128 *reg, const int32_t *at, i64 *low, i64 *high) {
+    if (words_of(reg, at + 4, x->length - 1, low)) return OVERFLOWED;
+    memcpy(high, low, (size_t)(x->length - 1) * sizeof *low);
+    cut_at(low, x->length, reg[at[0]], at[1]);
+    cut_at(high, x->length, reg[at[2]], at[3]);
+    return DONE;
+}
+
+/* The entry of a range that comes after one. */
+static u32 next_in_range(const Map *m, const Tree *x, const i128 *reg, const int32_t *at, u32 id) {
+    i64 low[MAX_WORDS + 1], high[MAX_WORDS + 1];
+    const i64 *e = entry_at(m, id);
+    for (int i = 0; i < x->length - 1; i++) low[i] = high[i] = e[x->at[i]];
+    cut_at(low, x->length, reg[at[1]], at[2]);
+    cut_at(high, x->length, reg[at[3]], at[4]);
+    return tree_next(m, x, id, low, high, at[0]);
+}
+
 /* The entry that a register names, or 0. */
 static u32 named(const Map *m, i128 id) { return id > 0 && id < m->top ? (u32)id : 0; }
 
@@ -105,10 +131,13 @@ static u32 named(const Map *m, i128 id) { return id > 0 && id < m->top ? (u32)id
 int run_program(Core *core, Program *program) {
     const int32_t *code = program->code, *at = code;
     i128 *reg = program->reg;
-    i64 key[MAX_WORDS];
+    i64 key[MAX_WORDS + 1], high[MAX_WORDS + 1];
     i128 number;
+    Descent descent;
+    descent.node = NULL, descent.tree = NULL;
     for (;;) {
         const Map *m;
+        const Tree *x;
         switch (*at) {
         case OP_END: return DONE;
         case OP_MOV: OUT(at[1], reg[at[2]]); at += 3; break;
@@ -208,6 +237,68 @@ int run_program(Core *core, Program *program) {
             break;
         }
         case OP_EMIT: TRY(emitted(core, program, at + 1)); at += 2 + program->outputs; break;
+        case OP_SUM: {
+            x = &core->maps[at[1]].trees[at[2]];
+            TRY(cuts_of(x, reg, at + 5, key, high));
+            TRY(tree_sum(x, key, high, at[4], &number));
+            if (number == NIL) return OVERFLOWED;
+            OUT(at[3], number);
+            at += 8 + x->length;
+            break;
+        }
+        case OP_EDGE:
+        case OP_RANGE: {
+            m = &core->maps[at[1]], x = &m->trees[at[2]];
+            TRY(cuts_of(x, reg, at + 6, key, high));
+            u32 id = tree_edge(m, x, key, high, at[5]);
+            if (id) OUT(at[3], id), at += 9 + x->length;
+            else at = code + at[4];
+            break;
+        }
+        case OP_NEXT_IN_RANGE: {
+            m = &core->maps[at[1]];
+            ENTRY(id, m, reg[at[3]]);
+            u32 next = next_in_range(m, &m->trees[at[2]], reg, at + 5, id);
+            if (next) OUT(at[3], next), at = code + at[4];
+            else at += 10;
+            break;
+        }
+        case OP_WAS_NEGATIVE: OUT(at[1], core->maps[at[2]].trees[at[3]].was_negative); at += 4; break;
+        case OP_IS_FIRST: {
+            m = &core->maps[at[2]];
+            ENTRY(id, m, reg[at[3]]);
+            OUT(at[1], !previous_in(entry_at(m, id)[m->stride - m->indexes + at[4]]));
+            at += 5;
+            break;
+        }
+        case OP_DESCEND: {
+            x = &core->maps[at[1]].trees[at[2]];
+            TRY(words_of(reg, at + 7, x->length - 1, key));
+            memcpy(high, key, (size_t)(x->length - 1) * sizeof *key);
+            key[x->length - 1] = key[x->length] = INT64_MIN, high[x->length - 1] = high[x->length] = INT64_MAX;
+            u32 id = 0;
+            int found = descent_begin(&descent, x, key, high, at[5], &number, &id);
+            if (found < 0) return OVERFLOWED;
+            OUT(at[6], id);
+            if (found) {
+                at = code + at[4];
+            } else {
+                if (number == NIL) return OVERFLOWED;
+                OUT(at[3], number), at += 6 + x->length;
+            }
+            break;
+        }
+        case OP_NEXT_IN_DESCENT: {
+            u32 id = 0;
+            if (descent.tree != &core->maps[at[1]].trees[at[2]]) descent.node = NULL;
+            if (descent_next(&descent, reg[at[5]] != 0, &number, &id)) {
+                OUT(at[6], id), at += 7;
+            } else {
+                if (number == NIL) return OVERFLOWED;
+                OUT(at[3], number), at = code + at[4];
+            }
+            break;
+        }
         default: goto nothing_there;
         }
     }

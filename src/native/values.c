@@ -9,15 +9,19 @@
  *   s  str         by number
  *   y  bytes       by number
  *   l  label       by number
+ *   A  decimal     without places; B: with one, in tenths; … Z. It has all places of its kind, no more and no fewer.
  */
 #include "native.h"
 #include <datetime.h>
 #include <math.h>
+#include <stdlib.h>
 
 PyObject *Unfit = NULL, *Overflow = NULL;
-static PyObject *the_nan = NULL;
+static PyObject *the_nan = NULL, *no_value = NULL, *decimal = NULL;
 
 #define DAY 86400000000LL
+/* A NaN, above all numbers. */
+#define NAN_WORD 0x7ff8000000000000ull
 
 int values_ready(void) {
     PyDateTime_IMPORT;
@@ -26,10 +30,16 @@ int values_ready(void) {
     if (!module) return FAILED;
     the_nan = PyObject_GetAttrString(module, "NAN");
     Py_DECREF(module);
-    return the_nan ? DONE : FAILED;
+    if (!(module = PyImport_ImportModule("nestling.errors"))) return FAILED;
+    no_value = PyObject_GetAttrString(module, "NoValue");
+    Py_DECREF(module);
+    if (!(module = PyImport_ImportModule("decimal"))) return FAILED;
+    decimal = PyObject_GetAttrString(module, "Decimal");
+    Py_DECREF(module);
+    return the_nan && no_value && decimal ? DONE : FAILED;
 }
 
-int is_kind(char kind) { return kind && strchr("ibdtpfsyl", kind) != NULL; }
+int is_kind(char kind) { return is_decimal(kind) || (kind && strchr("ibdtpfsyl", kind) != NULL); }
 
 static int unfit(const char *why) {
     PyErr_SetString(Unfit, why);
@@ -42,6 +52,42 @@ static int encode_int(PyObject *value, i64 *word) {
     *word = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow || *word == NIL) return unfit("an int beyond 64 bits");
     return DONE;
+}
+
+/* Digits, a point and an exponent, as a decimal is written. ``may_fill``: it may have fewer places. */
+static int encode_decimal(PyObject *value, int places, int may_fill, i128 *word) {
+    if ((PyObject *)Py_TYPE(value) != decimal) return unfit("a value that is not the Decimal that its column holds");
+    PyObject *text = PyObject_Str(value);
+    Py_ssize_t length;
+    const char *at = text ? PyUnicode_AsUTF8AndSize(text, &length) : NULL;
+    if (!at) {
+        Py_XDECREF(text);
+        return FAILED;
+    }
+    const char *end = at + length;
+    int is_negative = *at == '-', after_point = 0;
+    long has = 0;
+    i128 number = 0;
+    int beyond = 0;
+    for (at += is_negative; at < end && *at != 'E'; at++) {
+        if (*at == '.') {
+            after_point = 1;
+            continue;
+        }
+        if (*at < '0' || *at > '9') goto wrong; /* no number */
+        beyond |= __builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, *at - '0', &number);
+        has += after_point;
+    }
+    if (at < end) has -= strtol(at + 1, NULL, 10);
+    if (has > places || (has < places && (!may_fill || places - has > 64)) || (is_negative && !number)) goto wrong;
+    for (; has < places; has++) beyond |= __builtin_mul_overflow(number, 10, &number);
+    if (beyond) goto wrong;
+    Py_DECREF(text);
+    *word = is_negative ? -number : number;
+    return DONE;
+wrong:
+    Py_DECREF(text);
+    return unfit("a decimal that is too large, or has not the places of its column");
 }
 
 static int encode_datetime(PyObject *value, i64 *word) {
@@ -67,19 +113,31 @@ static int encode_float(PyObject *value, i64 *word) {
     if (!PyFloat_CheckExact(value)) return unfit("a value that is not the float that its column holds");
     double number = PyFloat_AS_DOUBLE(value);
     if (number == 0 && signbit(number)) return unfit("-0.0, which equals 0.0 and is written otherwise");
-    if (isnan(number)) number = fabs(NAN);
     u64 bits;
     memcpy(&bits, &number, sizeof bits);
+    if (isnan(number)) bits = NAN_WORD;
     /* Of what is negative, less is more. */
     if (bits >> 63) bits ^= 0x7fffffffffffffffull;
     memcpy(word, &bits, sizeof bits);
     return DONE;
 }
 
+int has_place(char kind, i64 word) {
+    if (kind != 'f' || word != (i64)NAN_WORD) return 1;
+    PyErr_SetString(no_value, "nan has no place in an order");
+    return 0;
+}
+
 int encode(Texts *t, char kind, PyObject *value, i64 *word) {
     if (value == Py_None) {
         *word = NIL;
         return DONE;
+    }
+    if (is_decimal(kind)) {
+        i128 number;
+        if (encode_decimal(value, kind - 'A', 0, &number)) return FAILED;
+        *word = (i64)number;
+        return number == *word && *word != NIL ? DONE : unfit("a decimal beyond 64 bits");
     }
     switch (kind) {
     case 'i': return encode_int(value, word);
@@ -107,9 +165,24 @@ int encode(Texts *t, char kind, PyObject *value, i64 *word) {
     return unfit("a kind that there is not");
 }
 
-/* The same; an int may have 128 bits. */
+int encode_measure(Texts *t, char kind, PyObject *value, i128 *word) {
+    if (!is_decimal(kind)) return encode_wide(t, kind, value, word);
+    if (!PyLong_CheckExact(value))
+        return encode_decimal(value, kind - 'A', 1, word) ? FAILED : *word == NIL ? unfit("the word of a null") : DONE;
+    /* A sum begins with the int 0. */
+    if (encode_wide(t, 'i', value, word)) return FAILED;
+    for (int i = kind - 'A'; i--;)
+        if (__builtin_mul_overflow(*word, 10, word)) return unfit("a decimal beyond 128 bits");
+    return DONE;
+}
+
+/* The same as encode; an int and a decimal may have 128 bits. */
 int encode_wide(Texts *t, char kind, PyObject *value, i128 *word) {
     i64 narrow;
+    if (is_decimal(kind) && value != Py_None) {
+        if (encode_decimal(value, kind - 'A', 0, word)) return FAILED;
+        return *word == NIL ? unfit("a decimal that is the word of a null") : DONE;
+    }
     if (kind != 'i' || !PyLong_CheckExact(value)) {
         if (encode(t, kind, value, &narrow)) return FAILED;
         *word = narrow;
@@ -173,8 +246,21 @@ static PyObject *decode_float(i64 word) {
     return isnan(number) ? Py_NewRef(the_nan) : PyFloat_FromDouble(number);
 }
 
+static PyObject *decode_decimal(i128 word, int places) {
+    char text[80], *at = text + sizeof text;
+    u128 rest = word < 0 ? -(u128)word : (u128)word;
+    *--at = 0;
+    for (int i = 0; rest || i <= places; i++) {
+        if (i == places && places) *--at = '.';
+        *--at = (char)('0' + (int)(rest % 10)), rest /= 10;
+    }
+    if (word < 0) *--at = '-';
+    return PyObject_CallFunction(decimal, "s", at);
+}
+
 PyObject *decode(const Texts *t, char kind, i128 word) {
     if (word == NIL) Py_RETURN_NONE;
+    if (is_decimal(kind)) return decode_decimal(word, kind - 'A');
     switch (kind) {
     case 'i': return decode_int(word);
     case 'b': return PyBool_FromLong(word != 0);

@@ -12,7 +12,7 @@ class BadCode(Exception): ...
 class Machine:
     def __new__(
         cls,
-        maps: list[tuple[int, bytes, bytes, bytes, tuple[bytes, ...], bool]],
+        maps: list[Any],  # ``MapSpecification`` of ``engine/native/layout``
         functions: list[tuple[Callable[..., Any], bytes, bytes]],
         programs: list[tuple[bytes, int, bytes, tuple[Any, ...], bytes, bytes]],
         triggers: list[tuple[int, int, int, bool]],

@@ -180,10 +180,18 @@ def _specification(table: TableDef, objects: Objects) -> DoorSpecification:
 
 
 def _limits(type_: Scalar) -> tuple[int, int] | None:
+    if type_.name == "decimal" and type_.size:
+        # As words: all digits, without the point. Those of a wider column all fit.
+        most = 10 ** type_.size[0] - 1
+        return None if most > MOST else (-most, most)
     if type_.name != "int" or not type_.size or type_.size[0] >= 64:
         return None
     bound = 1 << type_.size[0] - 1
     return -bound, bound - 1
+
+
+#: The greatest word.
+MOST = 2**63 - 1
 
 
 def _may_go(state: RowState, table: TableDef) -> bool:

@@ -28,7 +28,9 @@ def table(kinds: str, keys: int | None = None, indexes: tuple[bytes, ...] = ()) 
     """A table and a trigger that does nothing but put rows into it."""
     width = len(kinds)
     code = [OPERATIONS.index("PUT"), 0, width, *range(width), OPERATIONS.index("END")]
-    maps = [(width if keys is None else keys, kinds.encode(), bytes(range(width)), b"\1", indexes, False)]
+    maps: list[Any] = [
+        (width if keys is None else keys, kinds.encode(), bytes(range(width)), b"\1", indexes, False, ())
+    ]
     program = (f"{kinds}i".encode(), width + 1, b"", (), array("i", code).tobytes(), b"")
     return Machine(maps, [], [program], [(0, 0, -1, False)])
 
@@ -106,7 +108,7 @@ def with_a_door(function: Any, kinds: str = "ii", keys: int = 1) -> Machine:
     """A table, and a trigger that calls a function of the first column before it puts the row there."""
     width, op, indexes = len(kinds), OPERATIONS.index, tuple[bytes, ...]()
     code = [op("CALL"), 0, width + 1, 0, op("PUT"), 0, width, *range(width), op("END")]
-    maps = [(keys, kinds.encode(), bytes(range(width)), b"\1", indexes, False)]
+    maps: list[Any] = [(keys, kinds.encode(), bytes(range(width)), b"\1", indexes, False, ())]
     program = (f"{kinds}i".encode(), width + 2, b"", (), array("i", code).tobytes(), b"")
     core = Machine(maps, [(function, b"i", b"i")], [program], [(0, 0, -1, False)])
     assert core.door((0, ("a", "b"), bytes(width), (None, (-2, 2)), (0,), ())) == 0
@@ -181,6 +183,15 @@ def code() -> Lowered:
     db.view(
         "s", "[p.pid for p in parts if sum(o.qty for o in orders if o.pid == p.pid) > 3]", language="python"
     )
+    ordered = (
+        "SELECT pid, MIN(qty) AS m FROM orders GROUP BY pid",
+        "SELECT o.pid, SUM(p.qty) AS s FROM orders o, orders p WHERE p.qty < o.qty GROUP BY o.pid",
+        "SELECT id FROM orders WHERE qty > (SELECT AVG(qty) FROM orders)",
+        "SELECT SUM(x.qty) AS s FROM orders x WHERE (SELECT SUM(y.qty) FROM orders y)"
+        " > 3 * (SELECT COALESCE(SUM(z.qty), 0) FROM orders z WHERE z.qty > x.qty)",
+    )
+    for i, text in enumerate(ordered):
+        db.view(f"o{i}", text, language="sql")
     engine = db._state.engine
     return lowered(engine.program)
 

@@ -30,6 +30,29 @@ class Register:
     kind: str
 
 
+@dataclass(frozen=True)
+class Cut:
+    """A place in an order: below everything that has a value, or above it."""
+
+    value: Register
+    is_above: bool
+
+
+@dataclass(frozen=True)
+class Range:
+    """The entries of one group between two cuts, in one of a map's orders."""
+
+    map: int
+    order: int
+    part: tuple[Register, ...]
+    low: Cut
+    high: Cut
+
+    @property
+    def cuts(self) -> tuple[int | Register, ...]:
+        return self.low.value, int(self.low.is_above), self.high.value, int(self.high.is_above)
+
+
 class PythonFunctions:
     """The functions of Python that the programs of one engine call, each once."""
 
@@ -125,6 +148,43 @@ class Assembler:
         yield entry
         self.emit("NEXT_IN_SLICE", number, index, entry, body)
         self.land(hole)
+
+    @contextmanager
+    def edge(self, among: Range, last: bool) -> Iterator[Register]:
+        """Inside: the first or the last entry of a range, if there is one."""
+        entry = self.register("i")
+        hole = self.jump("EDGE", among.map, among.order, entry)
+        self._code += [int(last), *among.cuts, *among.part]
+        yield entry
+        self.land(hole)
+
+    @contextmanager
+    def range(self, among: Range, back: bool = False) -> Iterator[Register]:
+        """Inside: each entry of a range, in order."""
+        entry = self.register("i")
+        hole = self.jump("RANGE", among.map, among.order, entry)
+        self._code += [int(back), *among.cuts, *among.part]
+        body = len(self._code)
+        yield entry
+        self.emit("NEXT_IN_RANGE", among.map, among.order, entry, body, int(back), *among.cuts)
+        self.land(hole)
+
+    def sum(self, among: Range, measure: int, kind: str = "i") -> Register:
+        """A measure summed over a range; -1: how many entries there are."""
+        result = self.register(kind)
+        self.emit("SUM", among.map, among.order, result, measure, *among.cuts, *among.part)
+        return result
+
+    def descend(self, among: Range, measure: int, passes: Callable[[Register], Register]) -> Register:
+        """The first entry of a group up to and with which the sum of a measure ``passes``; with the last it does."""
+        candidate, entry = self.register("i"), self.register("i")
+        hole = self.jump("DESCEND", among.map, among.order, candidate)
+        self._code += [measure, entry, *among.part]
+        body = len(self._code)
+        test = passes(candidate)
+        self.emit("NEXT_IN_DESCENT", among.map, among.order, candidate, body, test, entry)
+        self.land(hole)
+        return entry
 
     def finished(self) -> Code:
         self.emit("END")

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nestling.engine.native.bytecode import Assembler, Code, PythonFunctions, Register, Specification
-from nestling.engine.native.layout import Layouts, layouts
-from nestling.engine.native.steps import StepWriter, used_in
+from nestling.engine.native.layout import Layouts, layouts, own_steps
+from nestling.engine.native.steps import StepWriter, sources, used_in
 from nestling.engine.native.terms import Env
 from nestling.engine.native.values import Unsupported, kind_of
 from nestling.engine.ranges import ranged
@@ -28,7 +28,7 @@ from nestling.program.statements import (
     Trigger,
     Write,
 )
-from nestling.program.steps import reads, waiting
+from nestling.program.steps import waiting
 
 
 @dataclass(frozen=True)
@@ -130,12 +130,12 @@ class _Lowering:
     def adds(self, writer: StepWriter, adds: Sequence[Add], taken: int, env: Env) -> None:
         """Statements whose first ``taken`` steps are written; those that begin alike share a loop."""
         while adds:
-            steps = adds[0].statement.steps
+            steps = own_steps(adds[0].statement)
             if len(steps) == taken:
                 writer.add(adds[0], env)
                 adds = adds[1:]
                 continue
-            same = [add for add in adds if add.statement.steps[: taken + 1] == steps[: taken + 1]]
+            same = [add for add in adds if own_steps(add.statement)[: taken + 1] == steps[: taken + 1]]
             used = used_in([add.statement for add in same])
             with writer.repeated(steps[taken], env, used) as solutions:
                 for solution in solutions:
@@ -152,25 +152,49 @@ class _Lowering:
         return out
 
     def propagate(self, out: Assembler, action: Propagate) -> None:
-        if any(event.aggregate for event, _ in action.events):
-            raise Unsupported(f"the change of an aggregate of values ({action.map})")
         change, layout = self.layouts.collected[action.map], self.layouts.stored[action.map]
         writer, width = self.writer(out), range(len(layout.wide))
+        if any(event.aggregate for event, _ in action.events):
+            self.propagate_groups(out, action, writer)
+            return
         with out.scan(change.number) as entry:
             keys = [
                 out.computed("WORD", kind, change.number, entry, i) for i, kind in enumerate(layout.kinds)
             ]
-            changes = [out.computed("MEASURE", "i", change.number, entry, i) for i in width]
-            old = [out.computed("GET", "i", layout.number, i, *keys) for i in width]
-            new = [out.computed("ADD", "i", o, c) for o, c in zip(old, changes, strict=True)]
+            kinds = layout.numbers
+            changes = [out.computed("MEASURE", kinds[i], change.number, entry, i) for i in width]
+            old = [out.computed("GET", kinds[i], layout.number, i, *keys) for i in width]
+            new = [out.computed("ADD", kinds[i], old[i], changes[i]) for i in width]
             for event, adds in action.events:
                 env: dict[str, Register] = {}
                 for names, registers in ((event.keys, keys), (event.old, old), (event.new, new)):
                     env |= {var.name: each for var, each in zip(names, registers, strict=True)}
-                for group in together(adds):
-                    self.adds(writer, [add for add in group if isinstance(add, Add)], 0, env)
+                self.set_off(writer, adds, env)
             out.emit("ADD_TO", layout.number, *keys, *changes)
         out.emit("CLEAR", change.number)
+
+    def propagate_groups(self, out: Assembler, action: Propagate, writer: StepWriter) -> None:
+        """A map in order of its values: the aggregates of the groups that change, each when its first change comes."""
+        change, layout = self.layouts.collected[action.map], self.layouts.stored[action.map]
+        *of_group, last = range(len(layout.kinds))
+        with out.scan(change.number) as entry:
+            group = [out.computed("WORD", layout.kinds[i], change.number, entry, i) for i in of_group]
+            with out.only_if(out.computed("IS_FIRST", "b", change.number, entry, 0)):
+                old = [writer.ordered.value(event.aggregate, action.map, group) for event, _ in action.events]
+                with out.slice(change.number, 0, group) as other:
+                    value = out.computed("WORD", layout.kinds[last], change.number, other, last)
+                    times = out.computed("MEASURE", "i", change.number, other, 0)
+                    out.emit("ADD_TO", layout.number, *group, value, times)
+                for (event, adds), before in zip(action.events, old, strict=True):
+                    env = {var.name: each for var, each in zip(event.keys, group, strict=True)}
+                    now = writer.ordered.value(event.aggregate, action.map, group)
+                    self.set_off(writer, adds, {**env, event.old[0].name: before, event.new[0].name: now})
+        out.emit("CLEAR", change.number)
+
+    def set_off(self, writer: StepWriter, adds: Sequence[Add], env: Env) -> None:
+        """What the change of a map sets off."""
+        for each in together(adds):
+            self.adds(writer, [add for add in each if isinstance(add, Add)], 0, env)
 
     # -- readings
 
@@ -204,4 +228,4 @@ def together(actions: Sequence[Action]) -> list[list[Action]]:
 def _fits(group: Sequence[Action], add: Add) -> bool:
     adds = [each for each in (*group, add) if isinstance(each, Add)]
     written = {each.statement.target for each in adds if not each.later}
-    return len(adds) > 1 and written.isdisjoint(s for each in adds for s in reads(each.statement))
+    return len(adds) > 1 and written.isdisjoint(s for each in adds for s in sources(each.statement))

@@ -7,12 +7,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, assert_never
 
 from nestling.calculus.terms import Term, Var
-from nestling.engine.native.bytecode import Assembler, PythonFunctions, Register
-from nestling.engine.native.layout import Layouts, is_by_key
+from nestling.engine.native.bytecode import Assembler, Cut, PythonFunctions, Register
+from nestling.engine.native.layout import Layouts, every_own_step, is_by_key, own_steps
+from nestling.engine.native.ordered import Ordered
 from nestling.engine.native.terms import Env, Terms
-from nestling.engine.native.values import Unsupported
-from nestling.engine.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep, SpanStep
-from nestling.program.flat import is_ordered
+from nestling.engine.native.values import Unsupported, is_in_order
+from nestling.engine.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep
+from nestling.program.flat import first_of, is_ordered
 from nestling.program.statements import (
     Add,
     Assign,
@@ -40,25 +41,34 @@ def used_in(statements: Sequence[Statement]) -> frozenset[str]:
     terms = [
         term
         for statement in statements
-        for each in (statement.keys, statement.amounts, *map(_looked_at, statement.steps))
+        for each in (statement.keys, statement.amounts, *map(_looked_at, own_steps(statement)))
         for term in each
     ]
     return term_vars(*terms)
 
 
 def _looked_at(step: Any) -> tuple[Term, ...]:
-    if isinstance(step, FlipStep):
-        return *uses(step.both), step.test
-    _check_order(step)
+    match step:
+        case FlipStep(both, term) | ShiftStep(both, term):
+            return *uses(both), term
+        case BetweenStep(find):
+            return uses(find)
+        case PassedStep(range_):
+            return range_.args
     return uses(step)
 
 
-def _check_order(step: Any) -> None:
-    """To go through all entries instead would cost what they are, and not what has changed."""
-    if isinstance(step, ShiftStep | BetweenStep | SpanStep | PassedStep):
-        raise Unsupported(
-            "entries in order: those between two values of an aggregate that a condition compares"
-        )
+def sources(statement: Statement) -> set[str]:
+    """The tables and maps that a statement looks into."""
+    found = set[str]()
+    for step in every_own_step(statement):
+        for part in (step, *(getattr(step, name, None) for name in ("find", "range", "measure"))):
+            found.add(getattr(part, "source", ""))
+    return found - {""}
+
+
+#: Variables that no query has: where a bound was and where it is, the lesser first.
+_LOW, _HIGH = "·low", "·high"
 
 
 class StepWriter:
@@ -70,13 +80,14 @@ class StepWriter:
         self.out, self.layouts = out, layouts
         self.decls: dict[str, TableDecl | MapDecl] = {**program.tables, **program.maps}
         self.terms = Terms(out, functions)
+        self.ordered = Ordered(out, layouts, self.terms)
 
     @contextmanager
     def nest(self, statement: Statement, env: Env) -> Iterator[Iterator[Env]]:
         """All steps of a statement; what is written for each of the solutions runs once per solution."""
-        yield self._solutions(statement.steps, env, used_in([statement]))
+        yield self._solutions(own_steps(statement), env, used_in([statement]))
 
-    def _solutions(self, steps: Sequence[Step], env: Env, used: frozenset[str]) -> Iterator[Env]:
+    def _solutions(self, steps: Sequence[Any], env: Env, used: frozenset[str]) -> Iterator[Env]:
         if not steps:
             yield env
             return
@@ -85,7 +96,7 @@ class StepWriter:
                 yield from self._solutions(steps[1:], solution, used)
 
     @contextmanager
-    def repeated(self, step: Step, env: Env, used: frozenset[str]) -> Iterator[Iterator[Env]]:
+    def repeated(self, step: Any, env: Env, used: frozenset[str]) -> Iterator[Iterator[Env]]:
         """One step: the code that goes on is written once for each environment. They are one, or of a change two."""
         if isinstance(step, NewAndOld):
             yield self._new_and_old(step, env)
@@ -94,19 +105,33 @@ class StepWriter:
             yield self._flipped(step, env)
             return
         with ExitStack() as blocks:
-            yield iter([self._step(step, env, used, blocks)])
+            yield iter([self._own_step(step, env, used, blocks)])
 
     def add(self, add: Add, env: Env) -> None:
         """``target[keys] += amounts``, or to what is collected for it."""
         statement = add.statement
         layout = (self.layouts.collected if add.later else self.layouts.stored)[statement.target]
         keys = [self.terms.value(key, env) for key in statement.keys]
-        amounts = [self.terms.value(amount, env) for amount in statement.amounts]
-        if [key.kind for key in keys] != [*layout.kinds] or any(amount.kind != "i" for amount in amounts):
-            raise Unsupported(f"keys or amounts of another type than those of {statement.target}")
+        if [key.kind for key in keys] != [*layout.kinds]:
+            raise Unsupported(f"keys of another type than those of {statement.target}")
+        amounts = [
+            self.terms.scaled(self.terms.value(amount, env), kind)
+            for amount, kind in zip(statement.amounts, layout.numbers, strict=True)
+        ]
         self.out.emit("ADD_TO", layout.number, *keys, *amounts)
 
     # -- one step
+
+    def _own_step(self, step: Any, env: Env, used: frozenset[str], blocks: ExitStack) -> Env:
+        match step:
+            case ShiftStep():
+                return self._shifted(step, env, blocks)
+            case PassedStep():
+                return self._passed(step, env, blocks)
+            case BetweenStep(find, position, included):
+                part = [self._argument(find, i, env) for i in find.known]
+                return self._between(find, position, part, included, env, used, blocks)
+        return self._step(step, env, used, blocks)
 
     def _step(self, step: Step, env: Env, used: frozenset[str], blocks: ExitStack) -> Env:  # noqa: C901 - one arm each
         match step:
@@ -129,8 +154,14 @@ class StepWriter:
                 return {**env, var.name: total}
             case Each():
                 raise Unsupported("the elements of a bag that is one value")
-            case Range() | Where():
-                raise Unsupported("sums of a map in order")
+            case Range(source, args, bounds, counts):
+                at = [i for i, count in enumerate(counts) if count.name in used]
+                sums = self.ordered.summed(source, args, bounds, at, env)
+                return {**env, **{counts[i].name: each for i, each in zip(at, sums, strict=True)}}
+            case Where(counts=counts):
+                at = [i for i, count in enumerate(counts) if count.name in used]
+                sums = self.ordered.where(step, at, env)
+                return {**env, **{counts[i].name: each for i, each in zip(at, sums, strict=True)}}
             case NewAndOld():
                 raise AssertionError("it is written for two environments")
             case _:
@@ -181,12 +212,18 @@ class StepWriter:
                 found[arg.name] = word
         for i, count in enumerate(step.counts):
             if count.name in used:
-                found[count.name] = out.computed("MEASURE", "i", layout.number, entry, i)
+                found[count.name] = out.computed("MEASURE", layout.numbers[i], layout.number, entry, i)
         return {**env, **found}
 
     def _measure(self, step: Measure, env: Env) -> Register:
-        if step.bounds or is_ordered(step.aggregate):
-            raise Unsupported("an aggregate of a map in order")
+        if first_of(step.aggregate) is not None:
+            raise Unsupported("a bag that is one value: the first or last of a group")
+        if is_ordered(step.aggregate):
+            part = [self.terms.value(arg, env) for arg in step.args]
+            return self.ordered.value(step.aggregate, step.source, part)
+        if step.bounds:
+            cell = self.ordered.summed(step.source, step.args, step.bounds, step.measures, env)
+            return self.terms.aggregate(step.aggregate, cell, step.var.type)
         layout = self.layouts.stored[step.source]
         key = [self.terms.value(arg, env) for arg in step.args]
         if [each.kind for each in key] != [*layout.kinds]:
@@ -194,7 +231,7 @@ class StepWriter:
         wanted = step.measures
         if step.aggregate in ("count", "sum"):
             wanted = wanted[:1] if step.aggregate == "count" else wanted[-1:]
-        cell = [self.out.computed("GET", "i", layout.number, i, *key) for i in wanted]
+        cell = [self.out.computed("GET", layout.numbers[i], layout.number, i, *key) for i in wanted]
         return self.terms.aggregate(step.aggregate, cell, step.var.type)
 
     def _total(self, step: Total, env: Env) -> Register:
@@ -202,16 +239,24 @@ class StepWriter:
             raise Unsupported("an aggregate of values that are made from a row")
         width = max((len(statement.amounts) for statement in step.statements), default=1)
         sums = [self.out.computed("MOV", "i", self.terms.number(0)) for _ in range(width)]
+        kinds: list[set[str]] = [set() for _ in sums]
         for statement in step.statements:
             with self.nest(statement, env) as solutions:
                 for solution in solutions:
-                    for total, amount in zip(sums, statement.amounts, strict=True):
-                        self.out.emit("ADD", total, total, self.terms.value(amount, solution))
-        return self.terms.aggregate(step.aggregate, sums, step.var.type)
+                    for total, amount, found in zip(sums, statement.amounts, kinds, strict=True):
+                        value = self.terms.value(amount, solution)
+                        found.add(value.kind)
+                        self.out.emit("ADD", total, total, value)
+        if any(len(found) > 1 for found in kinds):
+            raise Unsupported("a sum of numbers of different places")
+        cell = [Register(s.number, (*found, "i")[0]) for s, found in zip(sums, kinds, strict=True)]
+        return self.terms.aggregate(step.aggregate, cell, step.var.type)
 
     def _now_and_before(self, step: NewAndOld, env: Env) -> list[Register]:
-        if is_ordered(step.aggregate):
-            raise Unsupported("the change of an aggregate of values")
+        if first_of(step.aggregate) is not None:
+            raise Unsupported("a bag that is one value: the first or last of a group")
+        if is_ordered(step.aggregate):  # the event has the value itself
+            return [self.terms.value(cell[0], env) for cell in (step.new, step.old)]
         return [
             self.terms.aggregate(step.aggregate, [self.terms.value(t, env) for t in cell], step.var.type)
             for cell in (step.new, step.old)
@@ -224,6 +269,59 @@ class StepWriter:
         with self.out.only_if(self.out.computed("NE", "b", is_true, was_true)):
             one, minus_one = self.terms.number(1), self.terms.number(-1)
             yield {**env, step.both.sign.name: self.out.computed("SELECT", "i", is_true, one, minus_one)}
+
+    # -- entries between two bounds
+
+    def _shifted(self, step: ShiftStep, env: Env, blocks: ExitStack) -> Env:
+        """What follows runs where the bound has moved: with 1 if it takes in what lies between."""
+        out, name = self.out, step.both.var.name
+        new, old = (
+            self.terms.value(step.bound, {**env, name: value})
+            for value in self._now_and_before(step.both, env)
+        )
+        blocks.enter_context(out.only_if(out.computed("NE", "b", new, old)))
+        is_up = out.computed("GT", "b", new, old)
+        low, high = (
+            out.computed("SELECT", new.kind, is_up, old, new),
+            out.computed("SELECT", new.kind, is_up, new, old),
+        )
+        up, down = (1, -1) if step.operator.startswith("<") else (-1, 1)
+        sign = out.computed("SELECT", "i", is_up, self.terms.number(up), self.terms.number(down))
+        return {**env, _LOW: low, _HIGH: high, step.both.sign.name: sign}
+
+    def _cuts(self, source: str, position: int, upper_included: bool, env: Env) -> tuple[Cut, Cut]:
+        kind = self.layouts.stored[source].kinds[position]
+        if not is_in_order(kind):
+            raise Unsupported("a bound on a column that has no order in words")
+        low, high = (self.ordered.cut(env[name], upper_included, kind) for name in (_LOW, _HIGH))
+        return low, high
+
+    def _passed(self, step: PassedStep, env: Env, blocks: ExitStack) -> Env:
+        of = step.range
+        group = self.ordered.group(of.source, of.args, env)
+        cuts = self._cuts(of.source, len(of.args), step.upper_included, env)
+        among = self.ordered.range(of.source, tuple(range(len(of.args) + 1)), group.part, *cuts)
+        sums = [self.ordered.sum(among, of.source, i) for i in range(len(of.counts))]
+        some = self.out.computed("MOV", "b", self.terms.number(0))
+        for each in sums:
+            with self.out.only_if(each):
+                self.out.emit("MOV", some, self.terms.number(1))
+        blocks.enter_context(self.out.only_if(some))
+        return {**env, **{count.name: each for count, each in zip(of.counts, sums, strict=True)}}
+
+    def _between(
+        self,
+        find: Find,
+        position: int,
+        part: Sequence[Register],
+        upper_included: bool,
+        env: Env,
+        used: frozenset[str],
+        blocks: ExitStack,
+    ) -> Env:
+        cuts = self._cuts(find.source, position, upper_included, env)
+        among = self.ordered.range(find.source, (*find.known, position), part, *cuts)
+        return self._bound(find, env, used, blocks.enter_context(self.out.range(among)), blocks)
 
     def _new_and_old(self, step: NewAndOld, env: Env) -> Iterator[Env]:
         now, before = self._now_and_before(step, env)
