@@ -27,6 +27,7 @@ from nestling.database.journal import Journal, RowJournal
 from nestling.database.log import SLOW
 from nestling.database.native import native_of
 from nestling.database.objects import Objects
+from nestling.database.recursion import is_followed
 from nestling.database.refresh import Refresh
 from nestling.database.row_state import RowState
 from nestling.database.rows import Row, RowEvent
@@ -117,7 +118,7 @@ def _door(database: DoorHost, state: State, table: str, doors: Doors) -> Door | 
     if engine is None or not isinstance(state, RowState) or table.startswith(HIDDEN):
         return None
     definition = state.tables.get(table)
-    if definition is None or not definition.is_flat:
+    if definition is None or not definition.is_flat or is_followed(state.recursions, table):
         return None
     number = engine.door(_specification(definition, state.objects))
     may_go = not definition.append_only and table not in state.objects.referring

@@ -18,6 +18,7 @@ from nestling.database.definitions import HIDDEN, Site, TableDef
 from nestling.database.journal import RowJournal
 from nestling.database.objects import Objects
 from nestling.database.plain import CLASSES, plain_text
+from nestling.database.recursion import is_followed
 from nestling.database.row_state import RowState
 from nestling.database.rows import Row, RowEvent
 from nestling.database.state import State
@@ -68,6 +69,8 @@ def _way(state: State, table: str) -> ShortWay | None:
         return None
     if state.views.checked or state.views.constraints:
         return None  # to be looked at after every change
+    if is_followed(state.recursions, table):
+        return None
     found = finders(state.tables[table], state.objects, state.engine)
     if found is None:
         return None
