@@ -158,7 +158,8 @@ class Access:
         if change is not None:
             change.stored.rebase(applied)
             change.is_applied = applied > 0
-            self.state.uncommitted = change.events[:applied]
+            derived = self.journal.derived if self.journal is not None and applied else ()
+            self.state.uncommitted = [*change.events[:applied], *derived]
 
     # -- writers
 

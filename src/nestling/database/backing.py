@@ -7,12 +7,13 @@ from contextlib import AbstractContextManager
 from itertools import count
 from typing import Protocol
 
+from nestling.calculus.fixpoint import Fixpoint
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.journal import Journal
 from nestling.database.state import State
 from nestling.database.xml.definition import XQueryDef
 
-Definition = TableDef | ViewDef | XQueryDef
+Definition = TableDef | ViewDef | XQueryDef | Fixpoint
 
 
 class Backing(Protocol):

@@ -266,6 +266,7 @@ class Core:
     def _noted(self, journal: Journal, began: float, tables: Mapping[str, int], statements: int) -> Refresh:
         """Tell of rows of ``tables`` that are stored, and count them."""
         events, rows = journal.events, sum(tables.values())
+        events = [*events, *journal.derived] if journal.derived else events
         # What changes nothing is not stored, and has no version of its own.
         version = self.version + (rows > 0)
         self._state.committed(events)

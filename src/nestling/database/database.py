@@ -26,6 +26,7 @@ from nestling.database.languages import in_spark, is_frame, reader
 from nestling.database.memory import bytes_of
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.notebook import listed_html
+from nestling.database.recursing import check_unread
 from nestling.database.row_state import RowState
 from nestling.database.script import run_script
 from nestling.database.table import Table
@@ -282,18 +283,20 @@ class Database(DocumentDatabase):
             query = in_spark(query, language, dialect)
         if language == "xquery":
             return define_xquery(self, name, query, context, refresh, store, strict)
-        with self._access.defining():
+        with self._access.defining(), self._sweeping():
             if name in self._state.tables:
                 self._check_name(name)
             definition = self._view_def(name, query, language, refresh, store)
             if name in self._state.definitions and name not in self._constraints:
                 if not accept.is_same_view(self._state.definitions[name], definition):
                     if replace:
+                        self._check_steady(definition, strict)
                         self._replace_view(definition, strict)
                         return View(self, name)
                     raise accept.other_view(self._state.definitions[name], definition)
                 return View(self, name)
             self._check_name(name)
+            self._check_steady(definition, strict)
             self._define("view", definition, lambda: self._state.add_view(definition, strict=strict))
         return View(self, name)
 
@@ -301,7 +304,7 @@ class Database(DocumentDatabase):
     def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
         """Declare a query that must stay empty; a change that would fill it is refused."""
         arguments.name_argument(name, "constraint")
-        with self._access.defining():
+        with self._access.defining(), self._sweeping():
             definition = self._view_def(name, query, language, "eager", "auto")
             if name in self._constraints and accept.is_same_view(self._constraints[name], definition):
                 return
@@ -320,7 +323,7 @@ class Database(DocumentDatabase):
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table or document that no view reads."""
         arguments.name_argument(name, "table")
-        with self._access.defining():
+        with self._access.defining(), self._sweeping():
             if name in self._state.xqueries:
                 drop_xquery(self, name)
                 return
@@ -337,11 +340,12 @@ class Database(DocumentDatabase):
                 )
                 self._subscribers.forget(name)
                 return
+            check_unread(self._state, name, "dropped")
             accept.check_droppable(name, self._state.tables, self._state.definitions)
             self._forget("table", name, self._state.drop_table, merged_name(name))
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
-        found = self._translated(query, language)
+        found = self._recurring(self._translated(query, language))
         definitions = self._state.definitions
         over_tables = inline_views(found.expr, definitions)
         check_view_names(name, over_tables)

@@ -31,6 +31,7 @@ from nestling.database.log import SLOW
 from nestling.database.native import in_python, native_of
 from nestling.database.objects import Objects
 from nestling.database.plain import CLASSES
+from nestling.database.recursion import feeds_recursion
 from nestling.database.refresh import Refresh
 from nestling.database.row_state import RowState
 from nestling.database.rows import Row, Shredder
@@ -130,6 +131,8 @@ class Doors(dict[str, Door]):
 def _door(database: DoorHost, state: State, table: str, doors: Doors) -> Door | None:
     definition = state.tables.get(table)
     if not isinstance(state, RowState) or definition is None or table.startswith(HIDDEN):
+        return None
+    if feeds_recursion(state.recursions, table):
         return None
     entrance = _entrance(state, definition, database._shredder(table))
     if entrance is None:

@@ -16,12 +16,14 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from nestling.calculus.fixpoint import Fixpoint
 from nestling.database.backing import Definition
 from nestling.database.dangling import without_dangling
 from nestling.database.definitions import TableDef
 from nestling.database.journal import Journal
 from nestling.database.lazy import LazyView
 from nestling.database.maps import LATER, MADE, NEXT, TABLE, WAITING, map_name
+from nestling.database.recursion_texts import fixpoint_text, read_recursion
 from nestling.database.reopen import Reopening
 from nestling.database.row_state import RowState
 from nestling.database.state import State
@@ -33,7 +35,7 @@ from nestling.storage.codec import encode
 from nestling.storage.file import FileStore
 from nestling.storage.format import damaged
 
-KINDS = ("table", "view", "constraint", "xquery")
+KINDS = ("table", "recursion", "view", "constraint", "xquery")
 #: How often the size of the log is looked at.
 EVERY = 256
 
@@ -79,6 +81,9 @@ class DatabaseFile:
             state.xqueries[name] = found
         elif kind == "table":
             state.tables[name] = read_table(name, text, state.tables)
+        elif kind == "recursion":
+            made = read_recursion(name, text, state)
+            state.tables[name], state.recursions[name] = made.table, made
         else:
             state.define(*read_view(name, text, state), constraint=kind == "constraint")
 
@@ -116,6 +121,8 @@ class DatabaseFile:
     def _text(self, definition: Definition, state: State) -> str:
         if isinstance(definition, XQueryDef):
             return xquery_text(definition)
+        if isinstance(definition, Fixpoint):
+            return fixpoint_text(definition)
         text = table_text(definition) if isinstance(definition, TableDef) else view_text(definition, state)
         check_storable(definition, text, state)
         return text
@@ -135,7 +142,10 @@ class DatabaseFile:
     def save(self, state: State) -> None:
         """Store all definitions and all there is, in a file with nothing in it."""
         kinds = {name: "constraint" if view.is_constraint else "view" for name, view in state.views.items()}
-        new: list[tuple[str, Definition]] = [("table", table) for table in state.tables.values()]
+        recursions = state.recursions if isinstance(state, RowState) else {}
+        tables = [table for name, table in state.tables.items() if name not in recursions]
+        new: list[tuple[str, Definition]] = [("table", table) for table in tables]
+        new += [("recursion", each.fixpoint) for each in recursions.values()]
         new += [(kinds[name], view) for name, view in state.definitions.items()]
         self.redefine([*new, *(("xquery", query) for query in state.xqueries.values())], [], state)
 
@@ -148,7 +158,9 @@ class DatabaseFile:
 
     def append(self, journal: Journal) -> None:
         """Store a change; it survives whatever happens next once this returns."""
-        self.version = self.store.append(encode(tuple(tuple(event) for event in journal.events)))
+        self.version = self.store.append(
+            encode(tuple(tuple(event) for event in (*journal.events, *journal.derived)))
+        )
 
     def has_stored(self, version: int) -> bool:
         """Whether the file has a change after ``version``: after an interrupt, whether it was committed."""

@@ -17,12 +17,12 @@ from nestling.calculus.terms import Expr, Relation
 from nestling.calculus.traverse import map_children, relations
 from nestling.database import accept, arguments
 from nestling.database.backing import Backing
-from nestling.database.definer import Definer
 from nestling.database.definitions import HIDDEN, TableDef, ViewDef
 from nestling.database.fed import merged_name
 from nestling.database.inline import inline_views
 from nestling.database.names import check_name, check_table_names
 from nestling.database.reads import reads, reads_around, renamed
+from nestling.database.recursing import Recursing, check_unread
 from nestling.database.renamed import renamed_column, renamed_table, without_column
 from nestling.database.reshape import (
     AddColumn,
@@ -67,7 +67,7 @@ class Evolution:
     strict: dict[str, bool | None] = field(default_factory=dict)
 
 
-class Evolving(Definer):
+class Evolving(Recursing):
     """A database whose definitions change while there is something under them."""
 
     # -- columns
@@ -77,6 +77,7 @@ class Evolving(Definer):
         with self._defining("columns"):
             state = self._state
             old = state.table(name)
+            check_unread(state, name, "changed")
             new = self._new_table(old, change)
             tables = {**state.tables, name: new}
             accept.check_table(new, tables)
@@ -169,6 +170,7 @@ class Evolving(Definer):
         check_name(arguments.name_argument(new, "table"), "a new name", "·" + HIDDEN)
         with self._defining("names"):
             state = self._state
+            check_unread(state, old, "renamed")
             if old in state.definitions:
                 self._check_name(new)
                 self._rename_view(old, new)
@@ -215,6 +217,7 @@ class Evolving(Definer):
     def _replace_view(self, view: ViewDef, strict: bool | None = False) -> None:
         """Define a view otherwise, and those over it over the new one."""
         state = self._state
+        check_unread(state, view.name, "defined otherwise")
         if view.name in view.reads_views or view.name in relations(view.query):
             raise QueryError(f"{view.name} reads itself", hint="give the new view another name")
         over = over_it(view.name, state.definitions)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from nestling.calculus.types import INT, STR, Record, Scalar
 from nestling.database.definitions import TableDef
+from nestling.database.recursion import RECURSION
 from nestling.errors import ChangeError, shown
 
 ONCE = TableDef("§o", Record((("job", STR), ("batch", INT))), ("job",))
@@ -30,9 +31,9 @@ def merged_table(table: TableDef, sequence: Iterable[Scalar]) -> TableDef:
 
 
 def of_users(tables: Mapping[str, int]) -> Mapping[str, int]:
-    """The same but for what is remembered here: users changed nothing there."""
-    if any(name.startswith((ONCE.name, MERGED)) for name in tables):
-        return {name: n for name, n in tables.items() if not name.startswith((ONCE.name, MERGED))}
+    """The same but for what is remembered here, and for what follows from it: users changed nothing there."""
+    if any(name.startswith((ONCE.name, MERGED, RECURSION)) for name in tables):
+        return {name: n for name, n in tables.items() if not name.startswith((ONCE.name, MERGED, RECURSION))}
     return tables
 
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nestling.calculus.traverse import relations
+from nestling.database.recursion import reached, recursions_of
 from nestling.database.rounding import TOLERANCE, equal_up_to_rounding
+from nestling.database.row_state import RowState
 from nestling.database.state import State, guard_of
 from nestling.engine.protocol import Engine
 from nestling.errors import NestlingError
@@ -50,6 +52,7 @@ def verify(state: State, names: Sequence[str], maps: bool) -> None:
     compares; a view that has none is then computed by each who reads it, and there is nothing to compare.
     """
     engines: dict[int, tuple[Engine, list[str]]] = {}
+    _verify_recursions(state, names, maps)
     for name in names:
         is_here = state.engine.fits(_rows_behind(state, name))
         if is_here:
@@ -65,6 +68,23 @@ def verify(state: State, names: Sequence[str], maps: bool) -> None:
         for name in views:
             if mine := [source for source in _serving(engine.program, name) if source in wrong]:
                 raise wrong_answer(f"{', '.join(mine)} of {name}")
+
+
+def _verify_recursions(state: State, names: Sequence[str], maps: bool) -> None:
+    """Compute anew the recursions that views read, and with ``maps`` what is stored for them."""
+    if not isinstance(state, RowState) or not state.recursions:
+        return
+    read = {table for name in names for table in relations(state.definitions[name].query)}
+    for recursion in recursions_of(state.recursions, read):
+        stored = state.rows(recursion.name)
+        meant = reached(recursion.fixpoint, {name: state.rows(name) for name in recursion.fixpoint.reads})
+        if stored != meant:
+            raise wrong_answer(recursion.text, f": {meant - stored!r} is missing")
+        engine = recursion.engine
+        if maps and engine is not None and not recursion.is_torn:
+            kept = [source for source, decl in engine.program.maps.items() if decl.role != "watch"]
+            if wrong := wrong_maps(engine, kept):
+                raise wrong_answer(f"{', '.join(wrong)} of {recursion.text}")
 
 
 def wrong_answer(what: str, difference: str = "") -> NestlingError:

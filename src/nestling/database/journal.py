@@ -33,6 +33,9 @@ class Journal(Protocol):
     #: The views that were recomputed, since that cost less than their triggers.
     recomputed: tuple[str, ...]
 
+    #: What follows from them: the rows of recursions that come and go.
+    derived: Sequence[RowEvent]
+
     @property
     def spent(self) -> tuple[int, int]:
         """Queries that it had Spark run, and bytes that were written for it to a lake."""
@@ -67,9 +70,12 @@ class RowJournal:
 
     recomputed: tuple[str, ...] = ()
     spent = (0, 0)
+    derived: Sequence[RowEvent] = ()
 
-    def __init__(self, state: RowState, events: list[RowEvent]) -> None:
+    def __init__(self, state: RowState, events: list[RowEvent], is_replayed: bool = False) -> None:
         self.state, self.events = state, events
+        #: Whether the events are those of a log, which has what follows from them.
+        self.is_replayed = is_replayed
         #: How many of the events the engine has, and by which runs.
         self.applied = 0
         self.done: list[Run] = []
@@ -82,7 +88,7 @@ class RowJournal:
     @property
     def tables(self) -> Mapping[str, int]:
         """How many rows of each flat table it changes."""
-        return rows_by_table(self.events)
+        return rows_by_table([*self.events, *self.derived] if self.derived else self.events)
 
     def run(self) -> None:
         """Apply the events that the engine does not have yet.
@@ -94,6 +100,7 @@ class RowJournal:
             self.is_running = True
             ((table, row, times),) = self.events
             self._step(Run(table, [(row, times)]))
+            self._follow()
             self.applied, self.is_running = 1, False
             return
         tables = self.state.engine.program.tables
@@ -106,8 +113,21 @@ class RowJournal:
         for run in runs(self.events[self.applied :] if self.applied else self.events, tables):
             say(f"{len(run.pairs):,} rows of {run.table}, and the views")
             self._step(run)
+        self._follow()
         self.applied = len(self.events)
         self.is_running = False
+
+    def _follow(self) -> None:
+        """Apply what follows from the events that the engine did not have yet."""
+        if not self.state.recursions or self.is_replayed:
+            return
+        events = self.events[self.applied :]
+        for recursion in self.state.recursions.values():
+            found = recursion.follow(self.state.engine.table, events, self.applied > 0)
+            if found:
+                self._step(Run(recursion.name, [(row, times) for _, row, times in found]))
+                events += [RowEvent(*event) for event in found]
+        self.derived = [*self.derived, *events[len(self.events) - self.applied :]]
 
     def replace(self, events: Sequence[RowEvent]) -> None:
         """Have other events, of which the engine has none."""
@@ -157,6 +177,8 @@ class RowJournal:
 
     def undo(self) -> None:
         """Take back what was applied."""
+        for recursion in self.state.recursions.values():
+            recursion.undo()
         if not self.torn:
             self.torn = True
             try:
@@ -167,7 +189,7 @@ class RowJournal:
                 self.restore(0)
         else:
             self.restore(0)
-        self.done, self.applied, self.torn, self.is_running = [], 0, False, False
+        self.done, self.derived, self.applied, self.torn, self.is_running = [], (), 0, False, False
 
     def restore(self, applied: int | None = None) -> None:
         """A new engine, from the rows as they were before all events; it has those that were done, or none, again."""

@@ -148,7 +148,7 @@ class FollowingDatabase(Database):
 
     @room()
     def _replay(self, number: int, text: str) -> None:
-        journal = self._access.begin(RowJournal(self._state, self._reopening.events(text)))
+        journal = self._access.begin(RowJournal(self._state, self._reopening.events(text), is_replayed=True))
         self._run(journal, perf_counter())
         self.version = number
 

@@ -23,6 +23,7 @@ from nestling.database.native import chosen, notes
 from nestling.database.objects import Dangling, Objects, declarations
 from nestling.database.on_read import Computations
 from nestling.database.policies import guarded_by, policy
+from nestling.database.recursion import Recursion
 from nestling.database.rows import Row, RowEvent, nested_row
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, computing, evaluated, guard_of, parts_of, table_of
 from nestling.database.storing import Decision, decide
@@ -55,14 +56,13 @@ class RowState:
         self.views = Views()
         self.xqueries: dict[str, XQueryDef] = {}
         self.dangling: Dangling = frozenset()
-        #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
-        #: How many rows come and go before plans are looked at again; and the version at which they are.
         self.patience, self.version = 0.0, 0
+        #: The recursions, each after those that it reads; every one has a table of its name.
+        self.recursions: dict[str, Recursion] = {}
         self._statements: dict[str, int] = {}
         self.uncommitted: list[RowEvent] = []
-        #: Tables that wait for the class that they refer to, by name.
         self.waiting: dict[str, Asked] = {}
         self._objects: tuple[Program, Objects] | None = None
         self.compiled = Compilations()
@@ -256,6 +256,8 @@ class RowState:
     def committed(self, events: Sequence[RowEvent]) -> None:
         """Tell the views that are refreshed later; drafts are kept while nothing but definitions come."""
         self.compiled.forget()
+        for recursion in self.recursions.values():
+            recursion.commit()
         for view in self.views.engines:
             assert isinstance(view, LazyView)
             view.note(events)

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from nestling.calculus.fixpoint import Fixpoint
 from nestling.calculus.terms import Expr
+from nestling.calculus.traverse import relations
 from nestling.calculus.typing import element_type
 from nestling.database.answer import answer
 from nestling.database.definitions import TableDef
 from nestling.database.in_order import in_order
 from nestling.database.inline import inline_views
 from nestling.database.languages import sql
+from nestling.database.recursion import RECURSION, rows_once
 from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
@@ -122,11 +125,19 @@ def _rows(db: Scripted, expr: Expr) -> list[Any]:
     return copies(_bag(db, expr).items(), "the query")
 
 
-def _bag(db: Scripted, expr: Expr) -> ZBag:
+def _bag(db: Scripted, expr: Expr, fixpoints: Sequence[Fixpoint] = ()) -> ZBag:
+    if missing := [name for name in relations(expr) if name.startswith(RECURSION)][len(fixpoints) :]:
+        raise QueryError(
+            f"rows are changed by the recursion {missing[0].removeprefix(RECURSION)}",
+            hint="make a view of it, and change the rows by a query that reads the view",
+        )
     with db._reading(), computing("the query"):
-        return answer(inline_views(expr, db._state.definitions), db._state.nested_tables())
+        tables = db._state.nested_tables()
+        for fixpoint in fixpoints:
+            tables[fixpoint.name] = rows_once(fixpoint, db._state.definitions, tables)
+        return answer(inline_views(expr, db._state.definitions), tables)
 
 
 def _asked(db: Scripted, query: ViewQuery, limit: int | None) -> list[Any]:
-    pairs = _bag(db, query.expr).items()
+    pairs = _bag(db, query.expr, query.fixpoints).items()
     return in_order(pairs, element_type(query.expr), query.orders, "the query")[:limit]

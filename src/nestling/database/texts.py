@@ -184,7 +184,12 @@ def relation_types(
 
 
 def _query(text: str, state: Defined, views: bool = False) -> Expr:
-    catalog = relation_types(state.tables, state.definitions if views else None)
+    return read_query(text, state.tables, state.definitions if views else None)
+
+
+def read_query(text: str, tables: Mapping[str, TableDef], views: Mapping[str, ViewDef] | None = None) -> Expr:
+    """The query that ``text`` is over ``tables`` and ``views``."""
+    catalog = relation_types(tables, views)
     query: list[Expr] = []
     _accepted(lambda: query.append(parse(text, catalog)))
     if found := next((node for node in walk(query[0]) if isinstance(node, INTERNAL)), None):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from nestling.calculus.fixpoint import Fixpoint
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import ELEMENT, Bag, Path, Record, Scalar, Type, leaf_types
 from nestling.frontend.catalog import FieldPath
@@ -26,10 +27,11 @@ Orders: TypeAlias = tuple[tuple[Path, Order], ...]
 
 @dataclass(frozen=True, slots=True)
 class ViewQuery:
-    """The bag that a view is, and the orders that it is read in, if its text ends with one."""
+    """The bag that a view is, the orders that it is read in, if its text ends with one, and the recursions it reads."""
 
     expr: Expr
     orders: Orders = ()
+    fixpoints: tuple[Fixpoint, ...] = ()
 
 
 def sort_key(path: FieldPath, descends: bool = False, nulls_first: bool | None = None) -> OrderKey:

@@ -51,6 +51,8 @@ from nestling.database.explain.report import (
     Report,
 )
 from nestling.database.explain.storage import otherwise, storage
+from nestling.database.recursion import costs
+from nestling.database.row_state import RowState
 from nestling.database.state import State
 from nestling.errors import Span
 from nestling.frontend.view_query import show_orders
@@ -86,7 +88,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         reason=on_read.reason if on_read else "",
         code_of_reason=on_read.code if on_read else "",
         waits=sorted(facts.engine.program.deferred.intersection(facts.maps)) if facts else [],
-        notes=[*state.notes(name), *_order(view)],
+        notes=[*_recursions(state, view), *state.notes(name), *_order(view)],
         warnings=_warnings(found, facts if is_kept else None),
         degree=_degree(max(part.degree for part in derivation.parts)),
         degree_because=_responsible(derivation, found),
@@ -101,6 +103,12 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         triggers=facts.triggers if facts and is_kept else [],
         code=functions(facts) if facts and code else [],
     )
+
+
+def _recursions(state: State, view: ViewDef) -> list[str]:
+    if not isinstance(state, RowState):
+        return []
+    return costs(state.recursions, relations(view.query), state.engine.entries)
 
 
 def _order(view: ViewDef) -> list[str]:

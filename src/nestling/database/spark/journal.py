@@ -34,6 +34,7 @@ class LakeJournal:
         self.applied = 0
         self.torn = self.is_committing = self.is_running = False
         self.recomputed: tuple[str, ...] = ()
+        self.derived: Sequence[RowEvent] = ()  # there are no recursions on Spark
         #: The state after it, and whether what was added is in files.
         self._after: tuple[LakeState, bool] | None = None
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.build import empty
 from nestling.calculus.build import where as build_where
+from nestling.calculus.fixpoint import Fixpoint
 from nestling.calculus.terms import Const, Empty, Expr, Sing, Term, Tuple, Var
 from nestling.calculus.types import Type
 from nestling.calculus.typing import element_type, fold_type
@@ -34,6 +35,7 @@ class SqlTranslation(Bindings):
         self.text, self.expression, self.query = text, expression, query
         self.nodes: list[Any] = []  # what is being read, innermost last
         self.read: set[int] = set()  # the common queries that something reads, by their nodes
+        self.fixpoints: list[Fixpoint] = []  # the recursions so far
 
     def place(self) -> Span | None:
         return self.text.span(self.nodes[-1]) if self.nodes else None

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from nestling.frontend.sql import recursive
 from nestling.frontend.sql.context import Common, QueryRows, SqlEnv, only
 from nestling.frontend.sql.ordering import first_rows, is_ordered, keys_of
 from nestling.frontend.sql.rewriting import written_out
@@ -38,6 +39,9 @@ def _of_query(node: Any, env: SqlEnv) -> QueryRows:
         case exp.Values():
             only(node, env, "expressions", "alias")
             return of_values(node, env)
+        case recursive.Recurrence():
+            rows: QueryRows = node.meta["rows"]
+            return rows
     raise env.error(node, f"{node.key.upper()} is no query", "write SELECT …")
 
 
@@ -77,14 +81,18 @@ def _look_at(common: Common, env: SqlEnv) -> None:
 
 def _with_common(node: Any, env: SqlEnv) -> SqlEnv:
     only(node, env, "expressions", "recursive", what="WITH")
-    if node.args.get("recursive"):
-        raise env.error(node, "WITH RECURSIVE is not supported", "write the steps out as views over views")
+    is_recursive = bool(node.args.get("recursive"))
+    if is_recursive:
+        recursive.check_mutual(node.expressions, env)
     for part in node.expressions:
         only(part, env, "this", "alias", what="WITH")
         alias = part.args["alias"]
         columns = tuple(column.name for column in alias.args.get("columns") or ())
         # The query sees the common queries before it, and no columns around it.
         outer = replace(env, scopes=(), aliases={}, match=None)
-        common = Common(part.this, outer, columns)
+        if is_recursive and recursive.is_recursive(part):
+            common = recursive.common(part, outer, columns)
+        else:
+            common = Common(part.this, outer, columns)
         env = replace(env, common={**env.common, alias.this.name.lower(): common})
     return env

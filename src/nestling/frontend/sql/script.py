@@ -199,7 +199,7 @@ def _renamed(found: ViewQuery, names: list[str], tree: Any, env: SqlEnv) -> View
         (level, tuple(key._replace(path=(new[key.path[0]], *key.path[1:])) for key in order))
         for level, order in found.orders
     )
-    return ViewQuery(for_(var, expr, Sing(row)), orders)
+    return ViewQuery(for_(var, expr, Sing(row)), orders, found.fixpoints)
 
 
 def _drop(tree: Any, env: SqlEnv) -> Drop:

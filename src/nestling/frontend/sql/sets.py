@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from nestling.calculus.build import countwise, for_, union
 from nestling.calculus.terms import Expr, Field
-from nestling.calculus.types import Record, Scalar
+from nestling.calculus.types import Record, Scalar, Type
 from nestling.calculus.typing import element_type
 from nestling.frontend.sql.by_content import distinct_rows
 from nestling.frontend.sql.context import QueryRows, SqlEnv, only
@@ -31,8 +31,8 @@ def of_set_operation(node: Any, env: SqlEnv) -> QueryRows:
         raise env.error(
             node, f"the queries have {len(left.names)} and {len(right.names)} columns", "give both as many"
         )
-    type_ = _joined(left.expr, right.expr, node, env)
-    one, two = (_as(rows.expr, type_, node, env) for rows in (left, right))
+    type_ = joined_type(element_type(left.expr), element_type(right.expr), node, env)
+    one, two = (as_type(rows.expr, type_, node, env) for rows in (left, right))
     operator = _OPERATORS[type(node)]
     distinct = node.args.get("distinct")
     if operator and distinct:
@@ -43,8 +43,8 @@ def of_set_operation(node: Any, env: SqlEnv) -> QueryRows:
     return QueryRows(expr, left.names)
 
 
-def _joined(left: Expr, right: Expr, node: Any, env: SqlEnv) -> Record:
-    one, two = element_type(left), element_type(right)
+def joined_type(one: Type, two: Type, node: Any, env: SqlEnv) -> Record:
+    """The type of the rows of two queries together."""
     found = joined(one, two)
     if not isinstance(found, Record):
         assert isinstance(one, Record) and isinstance(two, Record)
@@ -56,7 +56,8 @@ def _joined(left: Expr, right: Expr, node: Any, env: SqlEnv) -> Record:
     return found
 
 
-def _as(expr: Expr, type_: Record, node: Any, env: SqlEnv) -> Expr:
+def as_type(expr: Expr, type_: Record, node: Any, env: SqlEnv) -> Expr:
+    """The rows of ``expr`` as rows of ``type_``."""
     if element_type(expr) == type_:
         return expr
     var = env.run.var("x", expr)

@@ -31,6 +31,7 @@ from nestling.frontend.sql.functions import of_function, of_rlike, of_substring,
 from nestling.frontend.sql.parts import of_extract
 from nestling.frontend.sql.positions import of_bracket
 from nestling.frontend.sql.queries import of_query
+from nestling.frontend.sql.recursive import closed
 from nestling.frontend.sql.subqueries import of_subquery
 from nestling.frontend.sql.tables import record_fields
 from nestling.frontend.sql.text import Text
@@ -165,7 +166,8 @@ def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> ViewQuery:
             record = element_type(expr)
             assert isinstance(record, Record)
             order = final_order(tree, rows.names, record, env)
-            return ViewQuery(number_sites(expr), (((), order),) if order else ())
+            expr = number_sites(expr)
+            return ViewQuery(expr, (((), order),) if order else (), closed(run.fixpoints, expr))
     except RecursionError:
         raise QueryError(
             "the query is nested too deeply", hint="split it into views that read each other"
