@@ -8,12 +8,14 @@ from nestling.frontend.schema.ordered import List, with_order
 from nestling.frontend.schema.read import listed, python_value, python_values, row_class
 from nestling.frontend.schema.scalars import constant, in_utc
 from nestling.frontend.schema.tabular import arrow_rows, has_zones, tabular_rows, without_zones
-from nestling.frontend.schema.write import element_value, field_value, named_row, row_value
+from nestling.frontend.schema.typed import typed_row
+from nestling.frontend.schema.write import Links, element_value, field_value, named_row, row_value
 
 __all__ = [
     "Declared",
     "Extent",
     "Inverse",
+    "Links",
     "List",
     "Ref",
     "Unresolved",
@@ -37,6 +39,7 @@ __all__ = [
     "row_class",
     "row_value",
     "tabular_rows",
+    "typed_row",
     "with_order",
     "without_zones",
 ]
