@@ -73,7 +73,9 @@ def test_a_page_is_well_formed_and_tells_the_same(name):
 def test_every_construct_and_map_is_in_the_text(name):
     report, shown = data(name), text(name)
     for construct in report["constructs"]:
-        assert re.search(rf"^[! ] {construct['code']} +{re.escape(cut(construct['text'], 60))}$", shown, re.MULTILINE)
+        assert re.search(
+            rf"^[! ] {construct['code']} +{re.escape(cut(construct['text'], 60))}$", shown, re.MULTILINE
+        )
     for stored in report["maps"]:
         assert f"  {stored['name']}[" in shown
         assert stored["why"] in re.sub(r"\s+", " ", shown)
