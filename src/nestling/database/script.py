@@ -88,19 +88,19 @@ def _altered(db: Scripted, name: str, action: Any) -> Any:
     """The table, or what is called otherwise now."""
     alter = sql().alter
     match action:
-        case alter.RenameTo(new):
+        case alter.AlterTo(new):
             db.rename(name, new)
             return db.table(new) if new in db._state.tables else db.views[new]
         case _:
             table = db.table(name)
     match action:
-        case alter.AddColumn(path, type_):
+        case alter.AlterAdd(path, type_):
             table.add_column(path, type_)
-        case alter.DropColumn(path):
+        case alter.AlterDrop(path):
             table.drop_column(path)
-        case alter.RenameColumn(path, new):
+        case alter.AlterName(path, new):
             table.rename_column(path, new)
-        case alter.WidenColumn(path, type_):
+        case alter.AlterType(path, type_):
             table.widen_column(path, _widened(db._state.tables[name], path, type_))
     return table
 

@@ -16,7 +16,7 @@ _WAYS = "ADD COLUMN c INT, DROP COLUMN c, RENAME COLUMN c TO d, ALTER COLUMN c T
 
 
 @dataclass(frozen=True)
-class AddColumn:
+class AlterAdd:
     """``ADD COLUMN``: NULL, or an empty array, in the rows there are."""
 
     path: Path
@@ -24,14 +24,14 @@ class AddColumn:
 
 
 @dataclass(frozen=True)
-class DropColumn:
+class AlterDrop:
     """``DROP COLUMN``."""
 
     path: Path
 
 
 @dataclass(frozen=True)
-class RenameColumn:
+class AlterName:
     """``RENAME COLUMN … TO``."""
 
     path: Path
@@ -39,7 +39,7 @@ class RenameColumn:
 
 
 @dataclass(frozen=True)
-class WidenColumn:
+class AlterType:
     """``ALTER COLUMN … TYPE``, which keeps what is said of NULL; without a type, ``DROP NOT NULL``."""
 
     path: Path
@@ -47,13 +47,13 @@ class WidenColumn:
 
 
 @dataclass(frozen=True)
-class RenameTo:
+class AlterTo:
     """``RENAME TO``."""
 
     name: str
 
 
-Action = AddColumn | DropColumn | RenameColumn | WidenColumn | RenameTo
+Action = AlterAdd | AlterDrop | AlterName | AlterType | AlterTo
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def altered(tree: Any, env: SqlEnv) -> AlterTable:
     if len(actions) != 1:
         raise env.error(tree, "one column is changed at a time", "write a statement for each")
     action = _action(actions[0], env)
-    if tree.args["kind"] != "TABLE" and not isinstance(action, RenameTo):
+    if tree.args["kind"] != "TABLE" and not isinstance(action, AlterTo):
         raise env.error(tree, f"this ALTER {tree.args['kind']} is not supported", "CREATE OR REPLACE VIEW")
     return AlterTable(tree.this.name, action)
 
@@ -86,21 +86,21 @@ def _action(node: Any, env: SqlEnv) -> Action:
         case exp.ColumnDef():
             only(node, env, "this", "kind", "constraints", what="a column")
             _without_default(node, env)
-            return AddColumn(_path(node.this), column_type(node, env))
+            return AlterAdd(_path(node.this), column_type(node, env))
         case exp.Drop() if node.args["kind"] == "COLUMN" and len(node.args["tables"]) == 1:
             only(node, env, "tables", "kind", what="DROP COLUMN")
-            return DropColumn(_path(node.args["tables"][0]))
+            return AlterDrop(_path(node.args["tables"][0]))
         case exp.RenameColumn():
             only(node, env, "this", "to", what="RENAME COLUMN")
-            return RenameColumn(_path(node.this), node.args["to"].name)
+            return AlterName(_path(node.this), node.args["to"].name)
         case exp.AlterRename():
-            return RenameTo(node.this.name)
+            return AlterTo(node.this.name)
         case exp.AlterColumn() if (type_ := node.args.get("dtype")) is not None:
             only(node, env, "this", "dtype", what="ALTER COLUMN")
-            return WidenColumn(_path(node.this), type_of_node(type_, node, env))
+            return AlterType(_path(node.this), type_of_node(type_, node, env))
         case exp.AlterColumn() if node.args.get("allow_null") and node.args.get("drop"):
             only(node, env, "this", "allow_null", "drop", what="ALTER COLUMN")
-            return WidenColumn(_path(node.this), None)
+            return AlterType(_path(node.this), None)
     raise env.error(node, "this change of a table is not supported", _WAYS)
 
 
