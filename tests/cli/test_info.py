@@ -29,7 +29,7 @@ def test_info_lists_tables_and_views(tmp_path):
         "constraint",
     ):
         assert part in result.stdout
-    assert "1 changes" in result.stdout.replace("\n", " ")
+    assert "1 change," in result.stdout.replace("\n", " ")
 
 
 def test_info_makes_no_file(tmp_path):

@@ -95,9 +95,9 @@ HOW_OFTEN: list[Any] = [1.5, True, None, "1", 1.0, np.float64(1), np.bool_(True)
     [
         lambda n: {"spare": {(1, 0.5): n}},
         lambda n: {"spare": Pairs([((1, 0.5), n)])},
-        lambda n: {"spare": ZBag._trusted({(1, 0.5): n})},
+        lambda n: {"spare": ZBag.counted({(1, 0.5): n})},
         lambda n: {"orders.items": {(1, (1, 2)): n}},
-        lambda n: {"orders": {(9, "z", ZBag._trusted({(1, 1): n})): 1}},
+        lambda n: {"orders": {(9, "z", ZBag.counted({(1, 1): n})): 1}},
     ],
     ids=["mapping", "pairs", "Z-bag", "inner bag", "bag in a row"],
 )

@@ -190,3 +190,22 @@ def test_the_first_example_is_typed_at_a_prompt(tmp_path):
     assert "View(pairs" in shown
     assert "4 rows" in shown
     assert "Traceback" not in shown
+
+
+def test_maps_lists_and_what_may_be_missing_are_shown():
+    db = nl.Database()
+    table = db.table(
+        "t",
+        "id INT, m MAP<STRING, ARRAY<INT>>, r STRUCT<a: INT> NULL, l ARRAY<STRUCT<a: INT NULL>> NULL",
+        key="id",
+    )
+    other = db.table(
+        "o", {"id": int, "words": dict[str, int], "names": nl.List[str], "tags": list[str] | None}
+    )
+    table.insert([(1, {"<b>": [7]}, None, None), (2, {}, (5,), [(None,), (6,)])])
+    other.insert([(1, {"a": 8}, ["x", "y"], None)])
+
+    shown = table._repr_html_() + db.view("v", "SELECT * FROM o")._repr_html_()
+    assert "&lt;b&gt;" in shown and "<b>:" not in shown
+    for value in ("<td>7</td>", "<td>None</td>", "<td>5</td>", "<td>6</td>", "<td>8</td>", "x, y"):
+        assert value in shown

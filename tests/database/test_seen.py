@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nestling as nl
-from nestling.database import seen, transaction
+from nestling.database import seen
+from nestling.database.definitions import TableDef
 from nestling.frontend.schema import row_value
 
 SCHEMA = {"k": int, "a": str, "bags": list[list[int]]}
@@ -51,13 +52,15 @@ def plain(row: Any) -> Any:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The rows that are read as values, from now on."""
     found: list[Any] = []
-    read = row_value
 
-    def noted(record: Any, row: Any, links: Any = None) -> Any:
-        found.append(row)
-        return read(record, row, links)
+    def reader(table: TableDef, links: Any) -> Any:
+        def noted(row: Any) -> Any:
+            found.append(row)
+            return row_value(table.record, row, links)
 
-    monkeypatch.setattr(transaction, "row_value", noted)
+        return noted
+
+    monkeypatch.setattr(TableDef, "reader", reader)
     return found
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import nestling as nl
 from nestling.database.explain import collect
-from nestling.database.explain.text import as_text
+from nestling.database.explain.text import as_text, cut
 from nestling.errors import QueryError
 from tests.engines.worlds import embedded
 from tests.explain.pages import Page
@@ -66,13 +66,16 @@ def test_a_page_is_well_formed_and_tells_the_same(name):
         assert f"on {trigger['table']}({', '.join(trigger['columns'])})" in page.text
     for construct in report["constructs"]:
         assert construct["code"] in page.text
+        assert construct["text"] in page.text and not construct["text"].endswith("…")
 
 
 @every_view
 def test_every_construct_and_map_is_in_the_text(name):
     report, shown = data(name), text(name)
     for construct in report["constructs"]:
-        assert re.search(rf"^[! ] {construct['code']} +{re.escape(construct['text'])}$", shown, re.MULTILINE)
+        assert re.search(
+            rf"^[! ] {construct['code']} +{re.escape(cut(construct['text'], 60))}$", shown, re.MULTILINE
+        )
     for stored in report["maps"]:
         assert f"  {stored['name']}[" in shown
         assert stored["why"] in re.sub(r"\s+", " ", shown)

@@ -47,6 +47,8 @@ def session() -> Iterator[Any]:
     try:
         from nestling.engine.spark.session import command_session
     except ModuleNotFoundError as error:
-        raise NestlingError("Spark needs the library pyspark", hint="pip install nestling[spark]") from error
+        raise NestlingError(
+            "Spark needs the library pyspark", hint="pip install 'nestling[spark]'"
+        ) from error
     with command_session() as spark:
         yield spark

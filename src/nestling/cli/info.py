@@ -22,11 +22,9 @@ def info(path: Path) -> None:
         if not isinstance(file, DatabaseFile):
             raise StoreError(f"{path} is no file", hint="name the file of an embedded database")
         sizes = file.store.stats()
-        console.print(
-            Text(
-                f"{path}: {sizes.file_bytes:,} bytes, {db.version:,} changes, {sizes.log_entries:,} since the snapshot"
-            )
-        )
+        changes = "1 change" if db.version == 1 else f"{db.version:,} changes"
+        since = f"{sizes.log_entries:,} since the snapshot"
+        console.print(Text(f"{path}: {sizes.file_bytes:,} bytes, {changes}, {since}"))
         tables = Table("table", "rows", "key", "type", title_justify="left")
         for name, table in db.tables.items():
             tables.add_row(
@@ -42,4 +40,5 @@ def info(path: Path) -> None:
             state = db._state.views[name]
             kept = "constraint" if state.is_constraint else type(state.policy).__name__.lower()
             views.add_row(*map(Text, (name, view.refresh, view.store, kept, show_type(view.element))))
-        console.print(views)
+        if views.row_count:
+            console.print(views)

@@ -196,8 +196,8 @@ class Changing:
             flat = self._by_key(table, key)
             if flat is None:
                 come.append((value, 1))
-            elif new := differing(table, nested_row(table, flat, self.stored), value):
-                self._set(table, flat, new)
+            elif new := differing(table, old := nested_row(table, flat, self.stored), value):
+                self._set(table, flat, new, old)
         self._insert_all(table, come)
 
     def _merge(self, merging: Merging) -> None:
@@ -250,20 +250,23 @@ class Changing:
     def _set_image(self, table: TableDef, old: Row, new: Row) -> None:
         """Put ``new`` in the place of ``old``, which is stored and has its key."""
         for flat, _ in self._copies(table, old):
-            return self._set(table, flat, differing(table, old, new))
+            return self._set(table, flat, differing(table, old, new), old)
         raise no_row(table, old, 1)
 
-    def _set(self, table: TableDef, flat: Row, new: Mapping[str, Any]) -> None:
-        """Give one row with a key new columns; while its key stays, so does all that they leave as it is."""
+    def _set(self, table: TableDef, flat: Row, new: Mapping[str, Any], old: Row | None = None) -> None:
+        """Give one row with a key new columns; while its key stays, so does all that they leave as it is.
+
+        ``old``: the nested row that it is, where somebody has read it.
+        """
         check_removable(table)
         places = table.places
         own = {name: columns((new[name],)) for name in table.key if name in new}
         if not own or all(
             tuple(flat[i] for i in places[name]) == tuple(parts) for name, parts in own.items()
         ):
-            self._run(self.shredder(table.name).update(flat, new, self.stored))
+            self._run(self.shredder(table.name).update(flat, new, self.stored, old))
             return
-        old = nested_row(table, flat, self.stored)
+        old = nested_row(table, flat, self.stored) if old is None else old
         changed = _with(table, old, new)
         if changed != old:
             if _own_key(table, old) != _own_key(table, changed):

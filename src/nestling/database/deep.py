@@ -14,7 +14,8 @@ from nestling.calculus.maps import is_map
 from nestling.calculus.optional import ITEMS
 from nestling.calculus.types import Path, Record, Type, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef, leaf_positions
-from nestling.database.rows import InnerBags, Row
+from nestling.database.nesting import InnerBags
+from nestling.database.rows import Row
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value
 from nestling.frontend.schema.write import Links

@@ -23,8 +23,10 @@ from nestling.calculus.types import (
     leaf_types,
 )
 from nestling.calculus.typing import element_type
+from nestling.database.nesting import Nester, nester
 from nestling.database.plain import plain
 from nestling.frontend.catalog import FieldPath
+from nestling.frontend.schema import Links, row_value, typed_row
 from nestling.frontend.view_query import Orders
 from nestling.program.statements import TableDecl
 
@@ -103,6 +105,27 @@ class TableDef:
     def is_plain(self) -> Callable[[Any], bool]:
         """Whether a row that comes is a value of this table as it is."""
         return plain(self.record)
+
+    @cached_property
+    def nest(self) -> Nester:
+        """From a flat row, and the bags of an engine, the row that it stands for."""
+        return nester(self.record)
+
+    @cached_property
+    def _typed(self) -> Callable[[object], tuple[Any, ...] | None]:
+        return typed_row(self.record)
+
+    def reader(self, links: Links) -> Callable[[object], tuple[Any, ...]]:
+        """What a row that comes is as a value of this table; ``ChangeError`` where it is none."""
+        record, typed = self.record, self._typed
+        if links is not None:
+            return lambda row: row_value(record, row, links)
+
+        def read(row: object) -> tuple[Any, ...]:
+            value = typed(row)
+            return row_value(record, row) if value is None else value
+
+        return read
 
     @cached_property
     def places(self) -> dict[str, tuple[int, ...]]:

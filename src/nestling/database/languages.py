@@ -70,5 +70,5 @@ def sql() -> Any:
     try:
         from nestling.frontend import sql as found
     except ModuleNotFoundError as error:
-        raise QueryError("SQL needs the library sqlglot", hint="pip install nestling[sql]") from error
+        raise QueryError("SQL needs the library sqlglot", hint="pip install 'nestling[sql]'") from error
     return found

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nestling.calculus.lists import is_list, item_type
+from nestling.calculus.maps import entry_types, is_map
+from nestling.calculus.optional import held, is_optional
 from nestling.calculus.types import Bag, Record, Type, show_type
 from nestling.database.markup import Html, join, tag
 from nestling.errors import brief
@@ -57,8 +60,17 @@ def _head(names: Sequence[str]) -> Html:
 
 
 def _cell(type_: Type, value: Any) -> str:
+    if value is None:
+        return "None"
+    if is_optional(type_):
+        return _cell(held(type_), value)
+    if is_list(type_):
+        return _cell(Bag(item_type(type_)), value)
+    if is_map(type_):
+        key, held_there = entry_types(type_)
+        return _cell(Bag(Record((("key", key), ("value", held_there)))), list(value.items()))
     match type_:
-        case Bag(Record() as element) if value:
+        case Bag(Record() as element) if value and not is_optional(element):
             return _table(element, value, MOST_ELEMENTS)
         case Record():
             return _table(type_, [value], 1)

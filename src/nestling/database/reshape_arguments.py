@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nestling.calculus.optional import is_optional
 from nestling.calculus.types import Bag, Scalar
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.reshape import AddColumn, WidenColumn
@@ -30,7 +31,7 @@ def added(path: FieldPath, type: Any, default: Any) -> AddColumn:
     if default is NOT_GIVEN:
         if isinstance(type_, Bag):
             return AddColumn(path, type_, EMPTY)
-        if not (isinstance(type_, Scalar) and type_.nullable):
+        if not (is_optional(type_) or (isinstance(type_, Scalar) and type_.nullable)):
             raise QueryError(
                 f"the rows there are need a value of {where!r}",
                 hint=f"add_column({where!r}, …, default=value), or a type that may be None",

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from nestling.calculus.types import ELEMENT, Bag, Path, Record, Scalar, Type, dictionary_name
 from nestling.database.definitions import TableDef
+from nestling.database.nesting import InnerBags, nester
 from nestling.values.bag import ZBag
+from nestling.values.columns import columns
 from nestling.values.label import Label
 
 Row = tuple[Any, ...]
@@ -24,14 +26,6 @@ class RowEvent(NamedTuple):
     table: str
     row: Row
     times: int
-
-
-class InnerBags(Protocol):
-    """What is read of an engine here."""
-
-    def under(self, dictionary: str, label: Label) -> dict[Row, int]:
-        """The rows of an inner bag, without the label, with their multiplicities."""
-        ...
 
 
 class Shredder:
@@ -93,10 +87,13 @@ class Shredder:
         events += (RowEvent(e.table, e.row, -e.times) for e in self._below(flat, stored))
         return events
 
-    def update(self, flat: Row, values: Mapping[str, Any], stored: InnerBags) -> list[RowEvent]:
+    def update(
+        self, flat: Row, values: Mapping[str, Any], stored: InnerBags, known: Row | None = None
+    ) -> list[RowEvent]:
         """The events that give columns of a stored flat row new values, under the key that it has.
 
         Elements come before others go, so that no bag is empty in between. The row is there as it was, then as it is.
+        ``known``: the nested row that it is, where somebody has read it.
         """
         if self.table.is_flat:
             row = tuple([values.get(name, old) for name, old in zip(self.table.places, flat, strict=True)])
@@ -105,7 +102,7 @@ class Shredder:
                 if row == flat
                 else [RowEvent(self.table.name, flat, -1), RowEvent(self.table.name, row, 1)]
             )
-        places, types = self.table.places, dict(self.table.record.fields)
+        names, places, types = self.table.record.names, self.table.places, dict(self.table.record.fields)
         parts = {name: iter([flat[i] for i in places[name]]) for name in self.table.key}
         key = tuple(nested(parts[name], types[name], stored) for name in self.table.key)
         new = list(flat)
@@ -116,7 +113,8 @@ class Shredder:
             if isinstance(type_, Scalar):
                 new[places[name][0]] = value
             elif isinstance(type_, Bag):
-                self._refill((name,), type_.element, before[0], value, stored, come, gone)
+                was = nested(iter(before), type_, stored) if known is None else known[names.index(name)]
+                self._refill((name,), before[0], value - was, stored, come, gone)
             elif nested(iter(before), type_, stored) != value:
                 after = tuple(self._flat(value, type_, (name,), key, come))
                 gone += self._below(before, stored)
@@ -135,25 +133,26 @@ class Shredder:
     def _refill(
         self,
         path: Path,
-        element: Type,
         label: Label,
-        bag: ZBag,
+        change: ZBag,
         stored: InnerBags,
         come: list[RowEvent],
         gone: list[RowEvent],
     ) -> None:
-        """Let a bag hold ``bag``: elements that are in it stay as they are stored, with the bags inside them."""
-        name, left = dictionary_name(self.table.name, path), dict(bag.items())
-        for row, times in stored.under(name, label).items():
-            value = nested(iter(row), element, stored)
-            wanted = left.pop(value, 0)
-            if wanted < times:
-                gone.append(RowEvent(name, (label, *row), times - wanted))
-                gone += self._below(row, stored) if not wanted else ()
-            elif wanted > times:
-                left[value] = wanted - times
+        """Let a bag change by ``change``: elements that stay are as they are stored, with the bags inside them."""
+        name, element = dictionary_name(self.table.name, path), self.table.levels[path].element
+        left = dict(change.negative().items())
         if left:
-            self._fill(path, element, label, ZBag(left), come)
+            nest, scalars = nester(element), {_scalars(value) for value in left}
+            for row, times in stored.under(name, label).items():
+                # Reading the bags inside an element costs more than a look at its scalars.
+                if _scalars(row) in scalars and (wanted := left.get(value := nest(row, stored), 0)):
+                    taken = min(wanted, times)
+                    left[value] = wanted - taken
+                    gone.append(RowEvent(name, (label, *row), taken))
+                    gone += self._below(row, stored) if taken == times else ()
+        if come_now := change.positive():
+            self._fill(path, element, label, come_now, come)
 
     def _below(self, columns: Row, stored: InnerBags) -> Iterator[RowEvent]:
         for value in columns:
@@ -174,21 +173,19 @@ def _difference(come: list[RowEvent], gone: list[RowEvent]) -> list[RowEvent]:
     return sorted(found, key=lambda event: event.times < 0)
 
 
+def _scalars(value: Any) -> Row:
+    """The scalars of an element, or of its flat row."""
+    return tuple([part for part in columns(value) if not isinstance(part, ZBag | Label)])
+
+
 def nested_row(table: TableDef, flat: Row, stored: InnerBags) -> Row:
     """A flat row of ``table`` as the row that it stands for."""
     if table.is_flat:
         return flat
-    row: Row = nested(iter(flat), table.record, stored)
+    row: Row = table.nest(flat, stored)
     return row
 
 
-def nested(columns: Iterator[Any], type_: Type, stored: InnerBags) -> Any:
+def nested(flat: Iterator[Any], type_: Type, stored: InnerBags) -> Any:
     """Flat columns back to a nested value."""
-    match type_:
-        case Record(fields):
-            return tuple(nested(columns, field, stored) for _, field in fields)
-        case Bag(element):
-            label = next(columns)
-            rows = stored.under(label.site, label).items()
-            return ZBag((nested(iter(row), element, stored), times) for row, times in rows)
-    return next(columns)
+    return nester(type_)(tuple(flat), stored)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Protocol
 
 from nestling.calculus.fixpoint import Fixpoint
+from nestling.calculus.optional import optional
 from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import relations
+from nestling.calculus.types import INT, Scalar, Type
 from nestling.calculus.typing import element_type
 from nestling.database.answer import answer
-from nestling.database.definitions import TableDef
+from nestling.database.definitions import TableDef, located
 from nestling.database.in_order import in_order
 from nestling.database.inline import inline_views
 from nestling.database.languages import sql
@@ -22,7 +25,7 @@ from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import View
 from nestling.errors import QueryError
-from nestling.frontend.catalog import Catalog
+from nestling.frontend.catalog import Catalog, FieldPath
 from nestling.frontend.schema import copies
 from nestling.frontend.view_query import ViewQuery
 from nestling.values.bag import ZBag
@@ -42,6 +45,7 @@ class Scripted(Protocol):
         self, name: str, query: ViewQuery, *, refresh: str = ..., store: str = ..., replace: bool = ...
     ) -> View: ...
     def drop(self, name: str) -> None: ...
+    def rename(self, old: str, new: str) -> None: ...
     def _reading(self) -> AbstractContextManager[None]: ...
     def transaction(self) -> AbstractContextManager[Transaction]: ...
 
@@ -57,6 +61,8 @@ def run_script(db: Scripted, text: str, params: Sequence[Any] | Mapping[str, Any
                 result = db.table(name) if there else db._declare(TableDef(name, record, key))
             case script.MakeView():
                 result = _made(db, statement)
+            case script.AlterTable(name, action):
+                result = _altered(db, name, action)
             case script.MergeRows(changes):
                 result = _merged(db, changes(db._catalog()))
             case script.Drop(name, if_there):
@@ -79,6 +85,42 @@ def _made(db: Scripted, statement: Any) -> Any:
     if statement.if_missing:
         return db.views[name]
     return db.view(name, query, replace=True)
+
+
+def _altered(db: Scripted, name: str, action: Any) -> Any:
+    """The table, or what is called otherwise now."""
+    alter = sql().alter
+    match action:
+        case alter.AlterTo(new):
+            db.rename(name, new)
+            return db.table(new) if new in db._state.tables else db.views[new]
+        case _:
+            table = db.table(name)
+    match action:
+        case alter.AlterAdd(path, type_):
+            table.add_column(path, type_)
+        case alter.AlterDrop(path):
+            table.drop_column(path)
+        case alter.AlterName(path, new):
+            table.rename_column(path, new)
+        case alter.AlterType(path, type_):
+            table.widen_column(path, _widened(db._state.tables[name], path, type_))
+    return table
+
+
+def _widened(table: TableDef, path: FieldPath, type_: Type | None) -> Type:
+    """The type that a column is to have: NULL stays as it is, or is all that is new."""
+    try:
+        old = located(table.record, path).type
+    except KeyError:
+        return type_ or INT  # the change says which columns there are
+    if type_ is None:
+        return optional(old)
+    return (
+        replace(type_, nullable=old.nullable)
+        if isinstance(type_, Scalar) and isinstance(old, Scalar)
+        else type_
+    )
 
 
 def _merged(db: Scripted, merged: Any) -> Any:

@@ -33,7 +33,7 @@ from nestling.database.state import State
 from nestling.database.statements import check_statement
 from nestling.database.table_in import TableIn
 from nestling.errors import ChangeError
-from nestling.frontend.schema import multiplicity, python_value, row_value
+from nestling.frontend.schema import multiplicity, python_value
 from nestling.progress import told
 from nestling.values.bag import EMPTY, ZBag
 
@@ -145,10 +145,11 @@ class Transaction(Changing):
 
     def _values(self, table: TableDef, rows: Iterable[Any]) -> list[tuple[Row, int]]:
         """Rows as they are stored, once each."""
-        is_plain, record, links = table.is_plain, table.record, self.objects.links.get(table.name)
-        return [
-            (row if is_plain(row) else row_value(record, row, links), 1) for row in told(rows, "rows read")
-        ]
+        is_plain, read = table.is_plain, self._reader(table)
+        return [(row if is_plain(row) else read(row), 1) for row in told(rows, "rows read")]
+
+    def _reader(self, table: TableDef) -> Callable[[object], Row]:
+        return table.reader(self.objects.links.get(table.name))
 
     def _rows_where(self, table: TableDef, where: Any) -> list[tuple[Row, int]]:
         found = self.state.selected(table.name, where, bool(self.events))
@@ -221,14 +222,14 @@ class Transaction(Changing):
     @_all_or_nothing
     def _sync_seen(self, table: TableDef, rows: Iterable[object], known: SeenRows, seen: SeenRows) -> None:
         """The same where the table holds what is ``known``: a row that is known stays; ``seen`` notes them."""
-        is_plain, record, links = table.is_plain, table.record, self.objects.links.get(table.name)
+        is_plain, read = table.is_plain, self._reader(table)
         kept: set[Row] = set()
         come: list[tuple[Row, int]] = []
-        for row in told(arguments.rows_argument(rows, record), "rows compared"):
+        for row in told(arguments.rows_argument(rows, table.record), "rows compared"):
             text = digest(row)
             key = None if text is None else known.by_digest.get(text)
             if key is None or key in kept:
-                value = row if is_plain(row) else row_value(record, row, links)
+                value = row if is_plain(row) else read(row)
                 key = tuple([value[i] for i in table.key_positions])
                 come.append((value, 1))
             else:
@@ -268,10 +269,9 @@ class Transaction(Changing):
                 self._apply_rows([name], [name], total)
 
     def _total(self, table: TableDef, change: Any) -> ZBag:
-        is_plain, record, links = table.is_plain, table.record, self.objects.links.get(table.name)
+        is_plain, read = table.is_plain, self._reader(table)
         return ZBag(
-            (row if is_plain(row) else row_value(record, row, links), multiplicity(times))
-            for row, times in change.items()
+            (row if is_plain(row) else read(row), multiplicity(times)) for row, times in change.items()
         )
 
     def _apply_in_order(self, total: Mapping[str, ZBag]) -> None:

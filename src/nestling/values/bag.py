@@ -38,7 +38,8 @@ class ZBag:
         return cls((value, 1) for value in values)
 
     @classmethod
-    def _trusted(cls, counts: dict[Any, int]) -> ZBag:
+    def counted(cls, counts: dict[Any, int]) -> ZBag:
+        """The bag of ``counts``, none of which is zero; the dict is the bag's from now on."""
         bag = cls.__new__(cls)
         bag._counts, bag._hash = counts, None
         return bag
@@ -81,10 +82,10 @@ class ZBag:
                 counts[value] = total
             else:
                 del counts[value]
-        return ZBag._trusted(counts)
+        return ZBag.counted(counts)
 
     def __neg__(self) -> ZBag:
-        return ZBag._trusted({value: -times for value, times in self._counts.items()})
+        return ZBag.counted({value: -times for value, times in self._counts.items()})
 
     def __sub__(self, other: ZBag) -> ZBag:
         return self + -other
@@ -92,7 +93,7 @@ class ZBag:
     def __mul__(self, factor: int) -> ZBag:
         if factor == 0:
             return EMPTY
-        return ZBag._trusted({value: times * factor for value, times in self._counts.items()})
+        return ZBag.counted({value: times * factor for value, times in self._counts.items()})
 
     __rmul__ = __mul__
 
@@ -102,11 +103,11 @@ class ZBag:
 
     def positive(self) -> ZBag:
         """Griffin and Libkin's △: what a change inserts."""
-        return ZBag._trusted({value: times for value, times in self._counts.items() if times > 0})
+        return ZBag.counted({value: times for value, times in self._counts.items() if times > 0})
 
     def negative(self) -> ZBag:
         """Griffin and Libkin's ∇, as a bag of positive multiplicities: what a change deletes."""
-        return ZBag._trusted({value: -times for value, times in self._counts.items() if times < 0})
+        return ZBag.counted({value: -times for value, times in self._counts.items() if times < 0})
 
     def is_nonnegative(self) -> bool:
         return all(times > 0 for times in self._counts.values())

@@ -11,7 +11,7 @@ def _etree() -> Any:
     try:
         from lxml import etree
     except ModuleNotFoundError as error:
-        raise QueryError("a tree needs the library lxml", hint="pip install nestling[xml]") from error
+        raise QueryError("a tree needs the library lxml", hint="pip install 'nestling[xml]'") from error
     return etree
 
 

@@ -64,6 +64,8 @@ from nestling.transform.theory.derive import Derivation, Part, derive, show_chan
 
 #: Texts stand indented, so that the whole is readable at a hundred columns.
 WIDTH = 92
+#: Of a construct, in signs: a view may be of any size.
+LONGEST = 400
 
 
 def collect(state: State, name: str, code: bool = False) -> Report:
@@ -126,7 +128,12 @@ def functions(facts: Facts) -> list[FunctionReport]:
 def _constructs(found: Classification) -> list[ConstructReport]:
     return [
         ConstructReport(
-            c.class_.code, c.text, c.class_.cost, c.class_.reason, c in found.obstacles, _place(c.at)
+            c.class_.code,
+            brief(c.term, LONGEST),
+            c.class_.cost,
+            c.class_.reason,
+            c in found.obstacles,
+            _place(c.at),
         )
         for c in found.constructs
     ]

@@ -25,6 +25,8 @@ from nestling.database.markup import PYTHON, Html, code, join, tag
 from nestling.transform.classify import INDEXED, THEOREM, Verdict
 
 TONES = {Verdict.EFFICIENT.value: "good", Verdict.INDEXED.value: "fair", Verdict.NOT.value: "poor"}
+#: What is estimated of each way to store a view.
+FIGURES = ("maps", "change", "read", "entries", "bytes")
 CODES = {c.code: "good" for c in THEOREM} | {c.code: "fair" for c in INDEXED - THEOREM}
 
 
@@ -131,7 +133,6 @@ def _table_of(
 def _storage(storage: StorageReport | None) -> Html:
     if storage is None:
         return Html("")
-    figures = ("maps", "change", "read", "entries", "bytes")
     budget = [f"At most {size_text(storage.memory)}. "] if storage.memory is not None else []
     sentence = tag("p", _sentence(storage.chosen), ": ", storage.why, ". ", *budget)
     notes = (
@@ -143,7 +144,7 @@ def _storage(storage: StorageReport | None) -> Html:
     most = max((way.bytes for way in storage.ways), default=1)
     rows = [_way(way, storage.code, most) for way in storage.ways]
     return _section(
-        "How it is stored", sentence, *notes, _table_of(("considered", *figures), rows, figures),
+        "How it is stored", sentence, *notes, _table_of(("considered", *FIGURES), rows, FIGURES, "scroll stacked"),
         tag("p", grounds, class_="soft"),
     )  # fmt: skip
 
@@ -156,11 +157,16 @@ def _way(way: WayReport, code_: str, most: int) -> Html:
         "span", tag("span", style=f"width:{max(1, round(100 * way.bytes / max(most, 1)))}%"), class_="bar"
     )
     figures = [f"{way.maps}", number_text(way.change), number_text(way.read), f"{way.entries:,}"]
-    cells = [tag("td", figure, class_="number") for figure in figures]
+    cells = [_figure(name, figure) for name, figure in zip(FIGURES, figures, strict=False)]
     return tag(
         "tr", tag("td", tag("b" if way.chosen else "span", way.text), *badge), *cells,
-        tag("td", size_text(way.bytes), bar, class_="number"),
+        _figure("bytes", size_text(way.bytes), bar),
     )  # fmt: skip
+
+
+def _figure(name: str, *shown: str) -> Html:
+    """A number, with the name of its column for screens on which columns stand one below the other."""
+    return tag("td", *shown, class_="number", data_column=name)
 
 
 def _stored(report: Report) -> Html:
@@ -201,8 +207,8 @@ def _row(name: Html, notes: list[Html], item: MapReport | TableReport, most: int
     share = max(1, round(100 * item.bytes / max(most, 1)))
     bar = tag("span", tag("span", style=f"width:{share}%"), class_="bar")
     return tag(
-        "tr", tag("td", name), tag("td", *notes), tag("td", f"{item.entries:,}", class_="number"),
-        tag("td", size_text(item.bytes), bar, class_="number"),
+        "tr", tag("td", name), tag("td", *notes), _figure("entries", f"{item.entries:,}"),
+        _figure("bytes", size_text(item.bytes), bar),
     )  # fmt: skip
 
 

@@ -72,8 +72,9 @@ summary > h2 { display: inline-block; }
   .stacked tr:last-child { border-bottom: 0; }
   .stacked td { display: block; border: 0; padding: .1rem 0; overflow-wrap: anywhere; }
   .stacked td.number { text-align: left; } .stacked .bar { margin-left: 0; }
+  .stacked td[data-column]::before { content: attr(data-column) " "; color: var(--soft); }
 }
-.picture { padding: .6rem; } .program { display: block; width: 100%; min-width: 34rem; }
+.picture { padding: .6rem; } .program { display: block; width: 100%; min-width: 42rem; }
 .program rect { fill: var(--code); stroke: var(--line); } .program .map rect { fill: var(--good-bg); }
 .program .view rect { fill: var(--fair-bg); } .program text { font-size: 13px; fill: var(--ink); }
 .program text.soft { font-size: 11px; fill: var(--soft); }

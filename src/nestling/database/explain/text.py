@@ -77,7 +77,7 @@ def _construct(construct: ConstructReport) -> list[str]:
     mark, place = "!" if construct.obstacle else " ", construct.place
     where = [f"           line {place.line}: {cut(place.marked)}"] if place else []
     return [
-        f"{mark} {construct.code:8} {construct.text}",
+        f"{mark} {construct.code:8} {cut(construct.text, 60)}",
         *where,
         f"           {construct.cost}: {construct.reason}",
     ]

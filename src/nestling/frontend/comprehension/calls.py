@@ -20,8 +20,9 @@ from nestling.frontend.comprehension.capture import attribute, capture
 from nestling.frontend.comprehension.conditions import truth
 from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import applied, bag_of, scalar, scalar_of
-from nestling.frontend.comprehension.dicts import keys_of, values_of
+from nestling.frontend.comprehension.dicts import as_dict, keys_of, values_of
 from nestling.frontend.comprehension.inline import call_function, call_helper
+from nestling.frontend.comprehension.names import LOOKED_UP
 from nestling.frontend.comprehension.nulls import is_nullable
 from nestling.frontend.comprehension.ordering import of_sorted
 from nestling.frontend.comprehension.read import CACHED
@@ -117,6 +118,7 @@ def _value(node: ast.expr, env: PythonEnv) -> Any:
 
 
 def _method(receiver: Value, name: str, node: ast.Call, env: PythonEnv) -> Value:
+    receiver = as_dict(receiver, env)
     match receiver:
         case Many(expr, "dict") if name in ("items", "keys", "values") and not node.args:
             pairs = {"items": Many(expr, "set"), "keys": keys_of(expr, env), "values": values_of(expr, env)}
@@ -126,15 +128,16 @@ def _method(receiver: Value, name: str, node: ast.Call, env: PythonEnv) -> Value
         case Row() | One() if name in dict(fields_of(receiver) or ()):
             hint = f"drop the parentheses after .{name}"
             raise env.error(node, f"{name!r} is a field, not a function", hint)
-    raise env.error(node, f"{shown(receiver)} has no method {name!r} here", _method_hint(receiver))
+    raise env.error(node, f"{shown(receiver)} has no method {name!r} here", _method_hint(receiver, name))
 
 
-def _method_hint(receiver: Value) -> str:
+def _method_hint(receiver: Value, name: str) -> str:
     match receiver:
         case One(term) if methods := _methods(term):
             return f"there are {', '.join(methods)}"
         case Many(_, "dict"):
-            return "dicts have items, keys, values"
+            hint = "dicts have items, keys, values"
+            return f"{hint}; a value: {LOOKED_UP}" if name == "get" else hint
         case Many(_, "set"):
             return "sets have the operators | & - ^ <= =="
     return "write a comprehension or an operator instead"

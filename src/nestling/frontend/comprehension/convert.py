@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from nestling.calculus.build import call, const, countwise, for_, union
 from nestling.calculus.functions import FUNCTIONS
-from nestling.calculus.maps import is_map
+from nestling.calculus.maps import KEY, is_map
 from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
 from nestling.calculus.types import BOOL, Bag, Record, Scalar, Type, is_base, show_type
 from nestling.calculus.typing import element_type, term_type
@@ -80,9 +80,8 @@ def bag_of(value: Value, node: ast.expr, env: PythonEnv) -> Many:
             var = Var(env.run.names.fresh("d"), element_type(expr))
             return Many(for_(var, expr, Sing(Field(var, "key"))), "set")
         case Many() if is_map(type_of(value)):
-            raise env.error(
-                node, "a map is not iterated over here", "write the view in SQL: explode(…) AS k, v"
-            )
+            entry = Var(env.run.names.fresh("d"), element_type(value.expr))
+            return Many(for_(entry, value.expr, Sing(Field(entry, KEY))), "set")
         case Many():
             return without_positions(value, env.run.names, env.run.site)
         case One() | Row() if there(value) is not None and fields_of(value) is None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nestling.calculus.build import countwise, for_
+from nestling.calculus.maps import KEY, VALUE, is_map
 from nestling.calculus.terms import Expr, Field, Relation, Sing, Var
 from nestling.calculus.types import is_base
 from nestling.calculus.typing import element_type
@@ -89,6 +90,15 @@ def _barred(name: str, key: ast.expr) -> Barred:
 
 def _names(node: ast.AST) -> Iterator[str]:
     return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
+def as_dict(value: Value, env: PythonEnv) -> Value:
+    """A map as the dict of its entries; any other value as it is."""
+    if not isinstance(value, Many) or not is_map(type_of(value)):
+        return value
+    entry = Var(env.run.names.fresh("d"), element_type(value.expr))
+    pair = Row((("key", of_term(Field(entry, KEY))), ("value", of_term(Field(entry, VALUE)))))
+    return Many(for_(entry, value.expr, singleton(pair, env.run.site)), "dict")
 
 
 def keys_of(expr: Expr, env: PythonEnv) -> Many:

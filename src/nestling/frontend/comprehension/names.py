@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 from difflib import get_close_matches
 
+from nestling.calculus.maps import is_map
 from nestling.calculus.terms import Const
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type, term_type
@@ -16,7 +17,7 @@ from nestling.frontend.comprehension.context import PythonEnv, PythonTranslation
 from nestling.frontend.comprehension.convert import applied
 from nestling.frontend.comprehension.ordering import first_of_sorted, is_sorted
 from nestling.frontend.comprehension.values import Helper, Items, Object, article, shown
-from nestling.frontend.values import Barred, Many, One, Perhaps, Value, fields_of
+from nestling.frontend.values import Barred, Many, One, Perhaps, Value, fields_of, type_of
 
 #: Attributes of dates and of datetimes; each is the function of that name.
 _PARTS = {
@@ -140,6 +141,10 @@ def _field_hint(name: str, fields: tuple[tuple[str, Value], ...]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(names)}"
 
 
+#: What is written for ``d.get(key)``: a map that has no such key has no value there.
+LOOKED_UP = "max([v for k, v in d.items() if k == …], default=None)"
+
+
 def of_subscript(node: ast.Subscript, env: PythonEnv) -> Value:
     """``x[0]`` and ``x["f"]`` of a record; ``sorted(…)[:k]``."""
     if is_sorted(node.value, env):
@@ -158,8 +163,8 @@ def of_subscript(node: ast.Subscript, env: PythonEnv) -> Value:
 
 
 def _position_hint(value: Value) -> str:
-    if isinstance(value, Many) and value.form == "dict":
-        return "join with it: [v for k, v in d.items() if k == …]"
+    if isinstance(value, Many) and (value.form == "dict" or is_map(type_of(value))):
+        return f"join with it: [v for k, v in d.items() if k == …]; or one value: {LOOKED_UP}"
     if isinstance(value, Many | Items):
         return "a bag has no order; iterate over it"
     return "compare strings whole, or with startswith, endswith and in"

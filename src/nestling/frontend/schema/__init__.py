@@ -16,13 +16,15 @@ from nestling.frontend.schema.tabular import (
     tuples,
     without_zones,
 )
-from nestling.frontend.schema.write import element_value, field_value, named_row, row_value
+from nestling.frontend.schema.typed import typed_row
+from nestling.frontend.schema.write import Links, element_value, field_value, named_row, row_value
 
 __all__ = [
     "FARTHEST",
     "Declared",
     "Extent",
     "Inverse",
+    "Links",
     "List",
     "Ref",
     "Unresolved",
@@ -49,6 +51,7 @@ __all__ = [
     "row_value",
     "tabular_rows",
     "tuples",
+    "typed_row",
     "with_order",
     "without_zones",
 ]

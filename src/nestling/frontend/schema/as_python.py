@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import GenericAlias, UnionType
 from typing import Any
 
 from nestling.calculus.lists import is_list
-from nestling.calculus.maps import is_map
+from nestling.calculus.maps import entry_types, is_map
 from nestling.calculus.optional import is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.frontend.schema.declare import SCALAR_OF
@@ -34,8 +35,17 @@ def _python_type(type_: Type) -> Any:
         case Record() if not is_optional(type_):
             return python_schema(type_)
         case Bag(element):
+            if is_map(type_):
+                return _python_map(type_)
             inner = _python_type(element)
-            if is_optional(element) or is_map(type_) or is_list(type_):
+            if is_optional(element) or is_list(type_):
                 return type_  # Python's types do not say it of what stands in a list
             return list[inner] if isinstance(inner, type) else [inner]  # type: ignore[valid-type]
+    return type_
+
+
+def _python_map(type_: Bag) -> Any:
+    key, value = map(_python_type, entry_types(type_))
+    if isinstance(key, type) and isinstance(value, type | UnionType | GenericAlias):
+        return dict[key, value]  # type: ignore[valid-type]
     return type_

@@ -34,7 +34,7 @@ def declared(schema: Any, env: SqlEnv) -> tuple[Record, tuple[str, ...]]:
             raise env.error(part, "a table has columns and a PRIMARY KEY", hint)
         else:
             only(part, env, "this", "kind", "constraints", what="a column")
-            fields.append((part.name, _column(part, env)))
+            fields.append((part.name, column_type(part, env)))
             key += [part.name for c in _constraints(part) if isinstance(c, exp.PrimaryKeyColumnConstraint)]
     names = [name.lower() for name, _ in fields]
     for name, _ in fields:
@@ -56,9 +56,9 @@ def _solid(type_: Type) -> Type:
     return replace(type_, nullable=False) if isinstance(type_, Scalar) else type_
 
 
-def _column(node: Any, env: SqlEnv) -> Type:
+def column_type(node: Any, env: SqlEnv) -> Type:
     """The type of a column or field, with what it says about NULL."""
-    type_ = _type(node.args.get("kind"), node, env)
+    type_ = type_of_node(node.args.get("kind"), node, env)
     for constraint in _constraints(node):
         match constraint:
             case exp.NotNullColumnConstraint():
@@ -74,14 +74,15 @@ def _column(node: Any, env: SqlEnv) -> Type:
     return type_
 
 
-def _type(node: Any, at: Any, env: SqlEnv) -> Type:
+def type_of_node(node: Any, at: Any, env: SqlEnv) -> Type:
+    """The type that ``node`` names, of the column ``at``; a scalar may be NULL."""
     name = node.this.name if node is not None and hasattr(node.this, "name") else ""
     if name == "ARRAY" and len(node.expressions) == 1:
-        return Bag(_type(node.expressions[0], at, env))
+        return Bag(type_of_node(node.expressions[0], at, env))
     if name == "STRUCT":
-        return Record(tuple((field.name, _column(field, env)) for field in node.expressions))
+        return Record(tuple((field.name, column_type(field, env)) for field in node.expressions))
     if name == "MAP" and len(node.expressions) == 2:
-        key, value = (_type(part, at, env) for part in node.expressions)
+        key, value = (type_of_node(part, at, env) for part in node.expressions)
         if isinstance(key, Scalar):
             return map_type(_solid(key), value)
     if name not in _SCALARS:

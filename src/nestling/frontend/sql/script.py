@@ -16,6 +16,7 @@ from nestling.calculus.build import for_, union
 from nestling.calculus.terms import Expr, Field, Sing, Tuple
 from nestling.calculus.types import Record, Type
 from nestling.calculus.typing import check, element_type
+from nestling.frontend.sql.alter import AlterTable, altered
 from nestling.frontend.sql.assign import check_columns, row_of_values, table_of, updated_row
 from nestling.frontend.sql.bind import Params, bind
 from nestling.frontend.sql.columns import same
@@ -100,7 +101,9 @@ class Ask:
     limit: int | None
 
 
-Statement: TypeAlias = MakeTable | MakeView | InsertRows | DeleteRows | UpdateRows | MergeRows | Drop | Ask
+Statement: TypeAlias = (
+    MakeTable | MakeView | AlterTable | InsertRows | DeleteRows | UpdateRows | MergeRows | Drop | Ask
+)
 
 
 def read(text: str, params: Params = ()) -> list[Statement]:
@@ -114,6 +117,8 @@ def _statement(tree: Any, source: Text) -> Statement:
     match tree:
         case exp.Create():
             return _create(tree, source, env)
+        case exp.Alter():
+            return altered(tree, env)
         case exp.Drop():
             return _drop(tree, env)
         case exp.Insert():
@@ -132,7 +137,7 @@ def _statement(tree: Any, source: Text) -> Statement:
     raise env.error(
         tree,
         f"{tree.key.upper()} is not supported",
-        "CREATE, DROP, INSERT, UPDATE, DELETE, MERGE and SELECT are",
+        "CREATE, ALTER, DROP, INSERT, UPDATE, DELETE, MERGE and SELECT are",
     )
 
 

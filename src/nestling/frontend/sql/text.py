@@ -197,6 +197,7 @@ _WORDS: dict[Any, tuple[str, ...]] = {
     exp.If: ("IF",),
     exp.WithinGroup: ("WITHIN", "GROUP"),
     exp.Create: ("IF",),
+    exp.Alter: ("ADD", "COLUMN", "COLUMNS", "TYPE", "TO", "RENAME"),
     exp.Drop: ("IF", "MATERIALIZED"),
     exp.MaterializedProperty: ("MATERIALIZED",),
     exp.When: ("MATCHED", "BY", "SOURCE", "TARGET"),

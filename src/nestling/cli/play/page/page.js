@@ -208,8 +208,8 @@ function drawTables() {
 
 function tableNode(table) {
   const keyed = table.key.length > 0;
-  const head = node("tr", {}, ...table.columns.map((column) => node("th", { title: column.type },
-    column.name + (table.key.includes(column.name) ? " ·" : ""))), node("th", {}));
+  const head = node("tr", {}, ...table.columns.map((column) => node("th", { title: column.type }, column.name,
+    ...(table.key.includes(column.name) ? [" ", node("span", { class: "key", title: "the key: no two rows have one value here" }, "key")] : []))), node("th", {}));
   const body = table.rows.map((row) => node("tr", {}, ...table.columns.map((column) => tableCell(table, row, column, keyed)),
     node("td", {}, node("button", { class: "small", title: "delete the row", "aria-label": "delete the row",
       onclick: () => send({ what: "delete", table: table.name, key: keyOf(table, row), row }) }, "✕"))));
