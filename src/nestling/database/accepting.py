@@ -45,7 +45,7 @@ class Acceptor:
         self._family: list[dict[Any, Any]] = [
             engine.stored[name] for name in objects.families.get(table.name, (table.name,)) if table.key
         ]
-        self._references, self._names = References(table.name, objects, engine), table.record.names
+        self._references, self._names = Parents(table.name, objects, engine), table.record.names
         self.comes, self.goes = _finders(table, objects, engine)
         self.accept = self._accepting()
 
@@ -136,7 +136,7 @@ class Acceptor:
         return given if type(given[0]) is tuple else tuple(zip(*columns, strict=True))
 
 
-class References:
+class Parents:
     """Where the references in a flat table lead."""
 
     def __init__(self, table: str, objects: Objects, engine: LocalEngine) -> None:

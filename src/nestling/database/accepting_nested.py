@@ -19,7 +19,7 @@ from nestling.calculus.lists import is_list
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import is_optional
 from nestling.calculus.types import Bag, Path, Record, Scalar, Type, dictionary_name
-from nestling.database.accepting import Accept, References, split
+from nestling.database.accepting import Accept, Parents, split
 from nestling.database.definitions import TableDef
 from nestling.database.objects import Objects
 from nestling.database.plain import column_test
@@ -48,7 +48,7 @@ class NestedAcceptor:
         self.table, self.engine, self._shred, self._shredder = table, engine, shred, shredder
         self._stored: dict[Any, Any] = engine.stored[table.name]
         self._family = [engine.stored[name] for name in objects.families.get(table.name, (table.name,))]
-        self._references = [(name, References(name, objects, engine)) for name in table.declarations]
+        self._references = [(name, Parents(name, objects, engine)) for name in table.declarations]
         self._places, self._names = table.key_positions, table.record.names
         self._found: Row | None = None
         self.accept: Accept = self._accept

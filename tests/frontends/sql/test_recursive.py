@@ -106,7 +106,7 @@ def test_duckdb_agrees(name: str):
     db.table("e", "a INT NULL, b INT NULL")
     text = AGREED[name].replace("VARCHAR", "STRING")
     view = db.view("v", text.replace("count(*)", "count(*) AS n").replace("min(d)", "min(d) AS m"))
-    rows: list[tuple[int | None, int | None]] = []
+    rows: list[tuple[int | None, ...]] = []
     for _ in range(25):
         if rows and generator.random() < 0.45:
             gone = generator.sample(rows, min(len(rows), generator.randint(1, 3)))

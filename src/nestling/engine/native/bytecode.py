@@ -39,7 +39,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Range:
+class Stretch:
     """The entries of one group between two cuts, in one of a map's orders."""
 
     map: int
@@ -150,7 +150,7 @@ class Assembler:
         self.land(hole)
 
     @contextmanager
-    def edge(self, among: Range, last: bool) -> Iterator[Register]:
+    def edge(self, among: Stretch, last: bool) -> Iterator[Register]:
         """Inside: the first or the last entry of a range, if there is one."""
         entry = self.register("i")
         hole = self.jump("EDGE", among.map, among.order, entry)
@@ -159,7 +159,7 @@ class Assembler:
         self.land(hole)
 
     @contextmanager
-    def range(self, among: Range, back: bool = False) -> Iterator[Register]:
+    def range(self, among: Stretch, back: bool = False) -> Iterator[Register]:
         """Inside: each entry of a range, in order."""
         entry = self.register("i")
         hole = self.jump("RANGE", among.map, among.order, entry)
@@ -169,13 +169,13 @@ class Assembler:
         self.emit("NEXT_IN_RANGE", among.map, among.order, entry, body, int(back), *among.cuts)
         self.land(hole)
 
-    def sum(self, among: Range, measure: int, kind: str = "i") -> Register:
+    def sum(self, among: Stretch, measure: int, kind: str = "i") -> Register:
         """A measure summed over a range; -1: how many entries there are."""
         result = self.register(kind)
         self.emit("SUM", among.map, among.order, result, measure, *among.cuts, *among.part)
         return result
 
-    def descend(self, among: Range, measure: int, passes: Callable[[Register], Register]) -> Register:
+    def descend(self, among: Stretch, measure: int, passes: Callable[[Register], Register]) -> Register:
         """The first entry of a group up to and with which the sum of a measure ``passes``; with the last it does."""
         candidate, entry = self.register("i"), self.register("i")
         hole = self.jump("DESCEND", among.map, among.order, candidate)

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
-from nestling.engine.native.bytecode import Assembler, Cut, Range, Register
+from nestling.engine.native.bytecode import Assembler, Cut, Register, Stretch
 from nestling.engine.native.layout import Layouts
 from nestling.engine.native.terms import Env, Terms
 from nestling.engine.native.values import Unsupported, places_of
@@ -24,7 +24,7 @@ from nestling.program.traverse import term_vars
 LEAST, MOST = -(2**100), 2**100
 
 
-class Ordered:
+class OrderedMaps:
     """Maps in order in one program being written."""
 
     def __init__(self, out: Assembler, layouts: Layouts, terms: Terms) -> None:
@@ -32,22 +32,22 @@ class Ordered:
 
     # -- groups
 
-    def group(self, source: str, args: Sequence[Term], env: Env) -> Range:
+    def group(self, source: str, args: Sequence[Term], env: Env) -> Stretch:
         """All entries of a group."""
         return self.group_at(source, [self.terms.value(arg, env) for arg in args])
 
-    def group_at(self, source: str, part: Sequence[Register]) -> Range:
+    def group_at(self, source: str, part: Sequence[Register]) -> Stretch:
         least, most = (Cut(self.terms.number(value), False) for value in (LEAST, MOST))
         return self.range(source, tuple(range(len(part) + 1)), part, least, most)
 
     def range(
         self, source: str, columns: tuple[int, ...], part: Sequence[Register], low: Cut, high: Cut
-    ) -> Range:
+    ) -> Stretch:
         """What is between two cuts, in the order of some columns, all but the last of which are known."""
         layout = self.layouts.stored[source]
         if [each.kind for each in part] != [layout.kinds[i] for i in columns[:-1]]:
             raise Unsupported(f"a group of another type than those of {source}")
-        return Range(layout.number, layout.order_by(columns), tuple(part), low, high)
+        return Stretch(layout.number, layout.order_by(columns), tuple(part), low, high)
 
     def word(self, source: str, entry: Register, column: int) -> Register:
         layout = self.layouts.stored[source]
@@ -71,7 +71,7 @@ class Ordered:
             raise Unsupported("a bound of another type than the column")
         return Cut(value, is_above)
 
-    def within(self, group: Range, source: str, bounds: Sequence[Bound], env: Env) -> Range:
+    def within(self, group: Stretch, source: str, bounds: Sequence[Bound], env: Env) -> Stretch:
         """What of a group is within bounds, which are not null."""
         low, high, kind = group.low, group.high, self.layouts.stored[source].kinds[-1]
         for bound in bounds:
@@ -81,7 +81,7 @@ class Ordered:
                 high = cut
             else:
                 low = cut
-        return Range(group.map, group.order, group.part, low, high)
+        return Stretch(group.map, group.order, group.part, low, high)
 
     def summed(
         self,
@@ -107,7 +107,7 @@ class Ordered:
                 self.out.emit("MOV", result, self.out.sum(among, i))
         return sums
 
-    def sum(self, among: Range, source: str, measure: int) -> Register:
+    def sum(self, among: Stretch, source: str, measure: int) -> Register:
         return self.out.sum(among, measure, self.layouts.stored[source].numbers[measure])
 
     def zeros(self, source: str, measures: Iterable[int]) -> list[Register]:
@@ -153,8 +153,8 @@ class Ordered:
     def _one_by_one(
         self,
         step: Where,
-        outer: Range,
-        inner: Range,
+        outer: Stretch,
+        inner: Stretch,
         holds: Callable[[Register], Register],
         sums: Sequence[tuple[Register, int]],
     ) -> None:
@@ -168,17 +168,17 @@ class Ordered:
                     amount = self.out.computed("MEASURE", "i", outer.map, entry, i)
                     self.out.emit("ADD", result, result, amount)
 
-    def _beyond(self, measure: Measure, inner: Range, key: Register) -> Range:
+    def _beyond(self, measure: Measure, inner: Stretch, key: Register) -> Stretch:
         operator = measure.bounds[0].operator
         cut = Cut(key, operator in ("<=", ">"))
         low, high = (inner.low, cut) if operator.startswith("<") else (cut, inner.high)
-        return Range(inner.map, inner.order, inner.part, low, high)
+        return Stretch(inner.map, inner.order, inner.part, low, high)
 
     def _bisected(
         self,
         step: Where,
-        outer: Range,
-        inner: Range,
+        outer: Stretch,
+        inner: Stretch,
         holds: Callable[[Register], Register],
         sums: Sequence[tuple[Register, int]],
     ) -> None:
@@ -195,7 +195,7 @@ class Ordered:
             return out.computed("NE", "b", holds(value), start)
 
         def assigned(low: Cut, high: Cut) -> None:
-            among = Range(outer.map, outer.order, outer.part, low, high)
+            among = Stretch(outer.map, outer.order, outer.part, low, high)
             for result, i in sums:
                 out.emit("MOV", result, out.sum(among, i))
 

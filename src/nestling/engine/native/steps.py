@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from nestling.calculus.terms import Term, Var
 from nestling.engine.native.bytecode import Assembler, Cut, PythonFunctions, Register
 from nestling.engine.native.layout import Layouts, every_own_step, is_by_key, own_steps
-from nestling.engine.native.ordered import Ordered
+from nestling.engine.native.ordered import OrderedMaps
 from nestling.engine.native.terms import Env, Terms
 from nestling.engine.native.values import Unsupported, is_in_order
 from nestling.engine.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep
@@ -80,7 +80,7 @@ class StepWriter:
         self.out, self.layouts = out, layouts
         self.decls: dict[str, TableDecl | MapDecl] = {**program.tables, **program.maps}
         self.terms = Terms(out, functions)
-        self.ordered = Ordered(out, layouts, self.terms)
+        self.ordered = OrderedMaps(out, layouts, self.terms)
 
     @contextmanager
     def nest(self, statement: Statement, env: Env) -> Iterator[Iterator[Env]]:
