@@ -98,7 +98,7 @@ def test_embedded_work_is_seen_in_a_terminal(monkeypatch):
     written = plain.getvalue()
     for title in TITLES:
         assert f"\r{title}: " in written, title
-    assert "loading t: 5,000 rows read 83%" in written
+    assert "loading t: 6,000 rows read 33%" in written
     assert seen(written) == ""
 
 
@@ -108,7 +108,7 @@ def test_rich_draws_a_bar_where_it_is_installed(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     work()
-    assert "loading t: 5,000 rows read" in terminal.getvalue()
+    assert "loading t: 6,000 rows read" in terminal.getvalue()
     assert "━" in terminal.getvalue()
     assert terminal.getvalue().count("\x1b[?25l") == terminal.getvalue().count("\x1b[?25h") > 0
 
@@ -130,7 +130,7 @@ def test_a_notebook_has_a_bar_in_its_cell(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", python)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     work()
-    assert '<progress value="0.833"></progress> loading t: 5,000 rows read' in told
+    assert '<progress value="0.333"></progress> loading t: 6,000 rows read' in told
     assert told[-1] == ""
 
 

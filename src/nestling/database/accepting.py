@@ -22,6 +22,7 @@ from nestling.database.rows import Row
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.python.terms import run_source
 from nestling.engine.runs import Run
+from nestling.progress import say
 
 #: From what a user gave, the row that is meant; none where a longer look is needed.
 Finder = Callable[[Any], Row | None]
@@ -71,6 +72,7 @@ class Acceptor:
             found = come(rows) if times > 0 else go(rows)
             if found is None:
                 return None
+            say(f"{len(rows):,} rows read", 1, 2)
             taken.append(found)
             if not is_keyed:
                 taken.append(counted(found))

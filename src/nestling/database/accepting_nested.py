@@ -26,6 +26,7 @@ from nestling.database.plain import column_test
 from nestling.database.rows import Row, Shredder
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.runs import Run, runs
+from nestling.progress import say
 from nestling.values.label import Label
 
 Column: TypeAlias = Sequence[Any]
@@ -61,7 +62,8 @@ class NestedAcceptor:
         except LongWay:
             return None
         taken.append(found)
-        for run in found:
+        for number, run in enumerate(found, start=1):
+            say(f"{len(rows):,} rows read", number, len(found) + 1)
             run.apply(self.engine)
         return sum(len(run.pairs) for run in found)
 

@@ -75,6 +75,8 @@ class Core:
 
     #: Who guards the state.
     _accessing: type[Access] = Access
+    #: Whether every change is refused.
+    _is_readonly = False
     #: What reads a DataFrame as a query, where one can be a view.
     _read_frame: Reader | None = None
 

@@ -42,6 +42,7 @@ from nestling.engine.local.engine import LocalEngine
 from nestling.engine.native.specification import DoorSpecification, Leading
 from nestling.errors import UNDEFINED
 from nestling.frontend.schema import is_tabular, tuples
+from nestling.progress import loading
 from nestling.values.bag import ZBag
 
 #: Takes a list of rows, or a stream of Arrow, that come (1) or go (-1), or the key (``KEY``) of a row that goes.
@@ -56,8 +57,12 @@ def all_alike(door: Door, changes: Any) -> Refresh | None:
     if not isinstance(changes, dict | ZBag):
         return None
     pairs = changes.items()
-    times = {(type(n), n) for _, n in pairs}
-    return door([row for row, _ in pairs], times.pop()[1]) if times in ({(int, 1)}, {(int, -1)}) else None
+    counts = [n for _, n in pairs]
+    if {*map(type, counts)} != {int} or {*counts} not in ({1}, {-1}):
+        return None
+    rows = [row for row, _ in pairs]
+    with loading("applying changes", rows):
+        return door(rows, counts[0])
 
 
 class DoorHost(Protocol):
@@ -68,6 +73,7 @@ class DoorHost(Protocol):
     _last_refresh: Refresh
     _access: Access
     _seen: Seen
+    _is_readonly: bool
 
     @property
     def _is_asked_for_rows(self) -> bool:
@@ -131,6 +137,8 @@ class Doors(dict[str, Door]):
 def _door(database: DoorHost, state: State, table: str, doors: Doors) -> Door | None:
     definition = state.tables.get(table)
     if not isinstance(state, RowState) or definition is None or table.startswith(HIDDEN):
+        return None
+    if database._is_readonly:
         return None
     if feeds_recursion(state.recursions, table):
         return None

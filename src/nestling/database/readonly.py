@@ -87,7 +87,7 @@ class FollowingAccess(Access):
 class FollowingDatabase(Database):
     """A database that is read, and that another process may change."""
 
-    _accessing = FollowingAccess
+    _accessing, _is_readonly = FollowingAccess, True
     _access: FollowingAccess
     _file: FollowedFile
 

@@ -17,6 +17,7 @@ from nestling.database.refresh import Refresh
 from nestling.database.seen import MANY, SeenRows, is_followed, note_all
 from nestling.database.transaction import Transaction
 from nestling.frontend.schema import readable
+from nestling.progress import MANY as LONG
 from nestling.progress import loading
 
 
@@ -27,7 +28,11 @@ class Writing(Evolving):
         """Add rows: dicts, tuples, dataclasses."""
         if type(table) is str and (door := self._doors.get(table) or self._doors.at(table)) is not None:
             rows = rows if type(rows) is list else readable(rows)
-            done = door(rows, 1) if type(rows) is list else self._doors.take(door, table, rows, 1)
+            if type(rows) is list and len(rows) < LONG:
+                done = door(rows, 1)
+            else:
+                with loading(_told("loading", table), rows):
+                    done = self._doors.take(door, table, rows, 1)
             if done is not None:
                 return done
         if type(rows) is list and len(rows) >= MANY and not self._state.engine.is_remote:

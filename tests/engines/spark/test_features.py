@@ -42,6 +42,8 @@ ALWAYS = (
 TOGETHER = 20
 #: Quotients with more places than a column has.
 TOO_FINE = {"window_share", "int_widths", "decimal_spread", "decimal_share"}
+#: Refused on Spark: groups whose key is computed from rows made of a scalar, by a function that may have no value.
+BY_ROWS_ALONE = {"sequence_calendar", "json_array_grouped"}
 
 
 def moves(world: World, most: int) -> list[Batch]:
@@ -94,6 +96,9 @@ def maintained() -> dict[str, Program]:
         try:
             found[name] = compile_batches(tables, {name: flat_view(query, exact=False)})
         except CannotCompile:
+            if name in BY_ROWS_ALONE:
+                compile_views(tables, {name: flat_view(query)})
+                continue
             with pytest.raises(CannotCompile):
                 compile_views(tables, {name: flat_view(query)})
     return found
@@ -110,6 +115,7 @@ def test_what_is_maintained_embedded_is_on_spark():
             check_program(program, layouts(program))
 
     assert len(programs) > 200
+    assert not BY_ROWS_ALONE & programs.keys()
 
 
 @pytest.mark.soak

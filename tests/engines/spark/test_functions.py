@@ -117,7 +117,7 @@ def slot(name: str, position: int) -> Var:
 
 
 #: So many arguments a function has at most.
-MOST = 4
+MOST = 5
 SLOTS = [slot(name, position) for name in SCALARS for position in range(MOST)]
 SCOPE = {var.name: Sql(f"v{i}", nullable(Scalar(SCALARS[i // MOST]))) for i, var in enumerate(SLOTS)}
 
