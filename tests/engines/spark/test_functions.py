@@ -62,7 +62,8 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "regexp_substr": [("[0-9]+",), ("$",)],
     "regexp_instr": [("[0-9]+",), ("b",)],
     "clock_trunc": [("HOUR",), ("second",)], "clock_diff": [("MINUTE",), ("MILLISECOND",)],
-    "split_size": [(",", -1), ("[a-c]", 2), ("", -1), ("x*", 0)],
+    "split_size": [(",", -1), ("[a-c]", 2), ("", -1), ("x+", 0)],
+    "split_at": [(",", -1, 0), ("[a-c]", 2, 1), ("", -1, 2), ("x+", 0, 7)],
     "next_day": [("MO",), ("sunday",), ("Thu",)],
     "date_format": [("yyyy-MM-dd HH:mm:ss.SSSSSS",), ("EEE, d MMM y h:m:s a",), ("EEEE D 'of' MMMM yy ''''",),
                     ("Q DDD hh",)],
@@ -83,7 +84,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "matches": ("(",), "like": ("a!", "!"), "round": (2_000_000,), "regexp_replace": ("b", "$7"),
     "regexp_extract": ("b", 1), "regexp_count": ("(",), "regexp_substr": ("(",), "regexp_instr": ("(",),
     "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,),
-    "split_size": ("(", -1), "get_json_object": ("a",), "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
+    "split_size": ("(", -1), "split_at": ("(", -1, 0), "get_json_object": ("a",), "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
 }  # fmt: skip
 #: What these constants stand behind, where that is no text.
 BEFORE = {

@@ -21,7 +21,7 @@ SERIES: dict[str, Texts] = {
     "sequence_twice": ("SELECT x, y FROM r LATERAL VIEW explode(sequence(1, a)) t AS x LATERAL VIEW explode(sequence(x, a)) u AS y", ""),
     "sequence_bits": ("SELECT sequence(CAST(a AS TINYINT), 4L) AS s, sequence(CAST(a AS BIGINT), b) AS t FROM r", ""),
     "split": ("SELECT c, split(c, 'b') AS s, split(c, '') AS t, split(concat(c, ',', c, ','), ',') AS u, split(c, '[ab]', 2) AS v, split(NULL, 'a') AS w FROM r", "", "SELECT c, split(c, 'b') AS s, split(c, '') AS t, split(concat(c, ',', c, ','), ',') AS u, split(c, '[ab]', 2) AS v, split(CAST(NULL AS STRING), 'a') AS w FROM r"),
-    "split_patterns": ("SELECT split(c, 'x*') AS s, split(c, '(?=b)') AS t, split(c, '^a|c$') AS u, split(concat('a.', c), '\\\\.') AS v, split(c, 'b', 0) AS w, split(a, '1') AS y FROM r", ""),
+    "split_patterns": ("SELECT split(c, 'x+') AS s, split(c, '(?=b)') AS t, split(c, '^a|c$') AS u, split(concat('a.', c), '\\\\.') AS v, split(c, 'b', 0) AS w, split(a, '1') AS y FROM r", ""),
     "split_words": ("SELECT w, count(*) AS n FROM (SELECT explode(split(concat(c, ' ', c, 'x'), ' ')) AS w FROM r) q GROUP BY w", ""),
     "split_positions": ("SELECT a, posexplode(split(c, '')) AS (i, s) FROM r", ""),
     "split_element": ("SELECT split(c, 'b')[0] AS f, split(concat(c, ':', a), ':')[1] AS g, element_at(split(c, ''), -1) AS l, size(split(c, 'a')) AS n, get(split(c, 'b'), 3) AS z FROM r", "", "SELECT split(c, 'b')[0] AS f, get(split(concat(c, ':', a), ':'), 1) AS g, try_element_at(split(c, ''), -1) AS l, size(split(c, 'a')) AS n, get(split(c, 'b'), 3) AS z FROM r"),

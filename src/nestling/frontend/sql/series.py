@@ -12,6 +12,7 @@ from typing import Any
 
 from nestling.calculus import standard
 from nestling.calculus.build import call, conjunction, const, elements, for_
+from nestling.calculus.library.texts import compiled
 from nestling.calculus.lists import list_type
 from nestling.calculus.optional import ITEMS, THERE
 from nestling.calculus.terms import Const, Term
@@ -123,6 +124,10 @@ def of_split(node: Any, env: SqlEnv) -> Value:
         found = const(standard.java_pattern(pattern.term.value))
     except ValueError as error:
         raise env.error(node, str(error), "write it with classes, groups and quantifiers") from None
+    if found.value and compiled(found.value).match(""):
+        # Of a character beyond 16 bits Spark's halves part there.
+        what = f"split at '{pattern.term.value}' may find nothing, and Spark then parts within characters"
+        raise env.error(node, what, "write '' for every character, or what has at least one: 'x+' for 'x*'")
     bound, term = limit.term, as_text(scalar_of(text, parts[0], env), parts[0], env, "split")
 
     def items(solid: list[Term]) -> Many:
