@@ -56,8 +56,10 @@ def all_alike(door: Door, changes: Any) -> Refresh | None:
     if not isinstance(changes, dict | ZBag):
         return None
     pairs = changes.items()
-    times = {(type(n), n) for _, n in pairs}
-    return door([row for row, _ in pairs], times.pop()[1]) if times in ({(int, 1)}, {(int, -1)}) else None
+    if {type(n) for _, n in pairs} != {int}:
+        return None
+    times = {n for _, n in pairs}
+    return door([row for row, _ in pairs], times.pop()) if times in ({1}, {-1}) else None
 
 
 class DoorHost(Protocol):
@@ -155,7 +157,7 @@ def _entrance(state: RowState, table: TableDef, shredder: Shredder) -> Entrance 
     native, engine = native_of(state.engine), in_python(state.engine)
     if native is not None:
         if not table.is_flat:
-            return None
+            return nested_acceptor(table, state.objects, native, shredder)
         number = native.door(_specification(table, state.objects))
         return NativeEntrance(native, table.name, number)
     if not isinstance(engine, LocalEngine):
@@ -244,6 +246,7 @@ def _short(
                 if not count:
                     access.journal = None
                     given.clear()
+                    _left(entrance, doors)
                     return None
                 version, took = database.version + 1, perf_counter() - began
                 content = version, took, count, statements * count, {table: count}, _NOTHING, ()
@@ -295,6 +298,7 @@ def _asked(
             try:
                 if not accept(rows, times, journal.given):
                     access.journal = None
+                    _left(entrance, doors)
                     return None
             except UNDEFINED:
                 database._recover(journal)
@@ -311,6 +315,12 @@ def _asked(
         return refresh
 
     return take
+
+
+def _left(entrance: Entrance, doors: Doors) -> None:
+    """Nothing was taken: where the program has moved to Python, all doors are to lead there."""
+    if entrance.engine is not in_python(entrance.engine):
+        doors.clear()
 
 
 def _noting(database: DoorHost, table: TableDef, rows: Any) -> SeenRows | None:

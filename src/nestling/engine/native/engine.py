@@ -62,6 +62,9 @@ class NativeEngine:
         self.updates = {name: self._one(name, n, "updates", change) for name, n in updates}
         self.update_batches = {name: self._many(name, n, "update_batches", change) for name, n in updates}
         self._load_constants()
+        self._description = NativeDescription(
+            self, self._core, self._code.layouts, lambda: elsewhere(program, {}).described()
+        )
 
     def _load_constants(self) -> None:
         """Fill maps with their meaning on empty tables: an entry that depends on no row exists from the start."""
@@ -394,17 +397,14 @@ class NativeEngine:
     # -- what it says of itself
 
     def described(self) -> Described:
-        if self.moved is not None:
-            return self.moved.described()
-        return NativeDescription(self, self._core, self._code.layouts)
+        return self._description if self.moved is None else self.moved.described()
 
     def entries(self, name: str) -> int:
         return self._core.size(self._stored[name]) if self.moved is None else self.moved.entries(name)
 
     def view_bytes(self, view: str) -> int:
-        if self.moved is not None:
-            return self.moved.view_bytes(view)
-        return view_bytes(NativeDescription(self, self._core, self._code.layouts), self.program, view)
+        moved = self.moved
+        return moved.view_bytes(view) if moved else view_bytes(self._description, self.program, view)
 
     def fits(self, rows: int) -> bool:
         return True  # they are here
