@@ -75,6 +75,8 @@ class Core:
 
     #: Who guards the state.
     _accessing: type[Access] = Access
+    #: Whether rows may come and go without a transaction being begun.
+    _has_doors = True
     #: What reads a DataFrame as a query, where one can be a view.
     _read_frame: Reader | None = None
 

@@ -70,6 +70,7 @@ class DoorHost(Protocol):
     _last_refresh: Refresh
     _access: Access
     _seen: Seen
+    _has_doors: bool
 
     @property
     def _is_asked_for_rows(self) -> bool:
@@ -133,6 +134,8 @@ class Doors(dict[str, Door]):
 def _door(database: DoorHost, state: State, table: str, doors: Doors) -> Door | None:
     definition = state.tables.get(table)
     if not isinstance(state, RowState) or definition is None or table.startswith(HIDDEN):
+        return None
+    if not database._has_doors:
         return None
     if feeds_recursion(state.recursions, table):
         return None

@@ -88,6 +88,7 @@ class FollowingDatabase(Database):
     """A database that is read, and that another process may change."""
 
     _accessing = FollowingAccess
+    _has_doors = False
     _access: FollowingAccess
     _file: FollowedFile
 

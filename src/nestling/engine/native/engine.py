@@ -294,6 +294,15 @@ class NativeEngine:
             self._core.clear(self._stored[name])
         self._load(name, cells, lambda engine: engine.load_map(name, cells))
 
+    def take(self, name: str, other: NativeEngine, called: str) -> bool:
+        """Have a table or map be the one of ``other`` that is ``called`` so. Whether it could be done as it is."""
+        if self.moved is not None or other.moved is not None:
+            return False
+        try:
+            return self._core.take(self._stored[name], other._core, other._stored[called])
+        except Unfit:
+            return False
+
     def _load(self, name: str, entries: Mapping[Row, Any], otherwise: Callable[[RowEngine], None]) -> None:
         if self.moved is None:
             try:
