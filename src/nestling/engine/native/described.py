@@ -9,7 +9,7 @@ from nestling._native import Machine
 from nestling.engine.described import Described, HasEntries, Places, Plain
 from nestling.engine.native.layout import Layouts
 from nestling.engine.ranges import found_between
-from nestling.program.statements import Find, Program, Statement
+from nestling.program.statements import Find, Statement
 from nestling.program.steps import maps_of
 
 
@@ -27,6 +27,10 @@ class NativeDescription(Plain):
         own, sizes = self._core.bytes(layout.number)
         wanted = [sizes[layout.patterns.index(known)][0] for known in indexes if known in layout.patterns]
         return own + sum(wanted)
+
+    def view_bytes(self, view: str) -> int:
+        """Of the maps that a view is read from and kept by."""
+        return sum(self.bytes(name, self.indexes(name)) for name in maps_of(self.program, view))
 
     def indexes(self, source: str) -> Collection[Places]:
         return self._layouts.stored[source].patterns
@@ -53,8 +57,3 @@ class NativeDescription(Plain):
 
 
 AS_BYTE_CODE = "# Run as byte code, which does what this does."
-
-
-def view_bytes(description: NativeDescription, program: Program, view: str) -> int:
-    """The bytes of the maps that a view is read from and kept by."""
-    return sum(description.bytes(name, description.indexes(name)) for name in maps_of(program, view))
