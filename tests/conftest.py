@@ -72,6 +72,13 @@ _register("laws", 20 * QUICK_EXAMPLES, always_the_same=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+@pytest.fixture(autouse=True)
+def _engine_asked_for(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What looks into the dictionaries or the functions of the embedded engine asks for that engine."""
+    if request.node.get_closest_marker("in_python"):
+        monkeypatch.setenv("NESTLING_NATIVE", "0")
+
+
 @pytest.fixture
 def by_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark does everything: the driver takes nothing, however little it is."""

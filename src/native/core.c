@@ -535,6 +535,23 @@ static PyObject *core_load(PyObject *self, PyObject *args) {
     return leave(core, failed ? NULL : Py_NewRef(Py_None));
 }
 
+static PyTypeObject *machine_type = NULL;
+
+/* Whether the entries were taken: all of them, or none. */
+static PyObject *core_take(PyObject *self, PyObject *args) {
+    Core *core = (Core *)self, *from;
+    int at, other;
+    if (!PyArg_ParseTuple(args, "iO!i", &at, machine_type, &from, &other) || enter(core)) return NULL;
+    if (enter(from)) return leave(core, NULL);
+    int result = FAILED;
+    if (at < 0 || at >= core->map_count || other < 0 || other >= from->map_count)
+        PyErr_SetString(PyExc_IndexError, "no such map");
+    else if (!swept(core))
+        result = map_take(core, at, from, other);
+    from->is_busy = 0;
+    return leave(core, result == FAILED ? NULL : PyBool_FromLong(result == DONE));
+}
+
 static PyObject *core_clear(PyObject *self, PyObject *number) {
     Core *core = (Core *)self;
     if (enter(core)) return NULL;
@@ -593,6 +610,7 @@ static PyMethodDef methods[] = {
     {"row", core_row, METH_VARARGS, "row(map, key): its columns, or None"},
     {"count", core_count, METH_VARARGS, "count(map, columns): their first measure"},
     {"load", core_load, METH_VARARGS, "load(map, entries)"},
+    {"take", core_take, METH_VARARGS, "take(map, machine, its map): whether its entries were taken, which takes maps alike"},
     {"clear", core_clear, METH_O, "clear(map)"},
     {"size", core_size, METH_O, "size(map): how many entries it has"},
     {"bytes", core_bytes, METH_O, "bytes(map): (bytes, ((bytes, groups) by index))"},
@@ -645,6 +663,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     Overflow = PyErr_NewExceptionWithDoc("nestling._native.Overflow", "A number outgrew its words.", NULL, NULL);
     BadCode = PyErr_NewExceptionWithDoc("nestling._native.BadCode", "Byte code that is not safe to run.", NULL, NULL);
     type = PyType_FromSpec(&spec);
+    machine_type = (PyTypeObject *)Py_XNewRef(type); /* as long as the process */
     if (!Unfit || !Overflow || !BadCode || !type || PyModule_AddObjectRef(module, "Unfit", Unfit) ||
         PyModule_AddObjectRef(module, "Overflow", Overflow) || PyModule_AddObjectRef(module, "BadCode", BadCode) || PyModule_AddObjectRef(module, "Machine", type))
         goto failed;

@@ -232,6 +232,10 @@ int arrow_words(Core *core, const Door *door, PyObject *capsule, int times, PyOb
 PyObject *door_decoded(Core *core, const Door *door, PyObject *bytes);
 PyObject *door_accept(Core *core, PyObject *const *args, Py_ssize_t count);
 
+/* ---- entries of another machine (take.c) ---- */
+
+int map_take(Core *to, int at, const Core *from, int other);
+
 /* ---- values as words (values.c) ---- */
 
 extern PyObject *Unfit; /* raised where a value has no word: nothing was changed then */

@@ -12,6 +12,9 @@ import nestling as nl
 from nestling.engine.local.sizes import rough_bytes
 from tests.engines.worlds import embedded
 
+#: What is measured is what the dictionaries of the embedded engine take.
+pytestmark = pytest.mark.in_python
+
 WITHIN = 1.5
 PAGES = """CREATE TABLE P (id BIGINT NOT NULL, url STRING NOT NULL, title STRING NOT NULL,
   price DECIMAL(10, 2) NOT NULL, host BIGINT NOT NULL,

@@ -196,6 +196,7 @@ def test_explain_says_how_a_view_is_kept(related):
     assert "def on_M" in related.explain(code=True)
 
 
+@pytest.mark.in_python
 def test_verify_finds_a_difference(db, related):
     related.verify()
     db.verify()

@@ -179,6 +179,26 @@ def test_nothing_is_written(writer, tmp_path):
     writer("_ = orders.insert([(6, 'ok', [])])")
 
 
+def test_plain_rows_are_not_written_either(tmp_path):
+    """They come through the door of their table, where no transaction begins."""
+    with nl.Database(tmp_path / "shop.nest") as db:
+        db.table("flat", {"a": int, "b": int}, key="a").insert([(1, 1)])
+        db.table("nested", "a INT NOT NULL, xs ARRAY<INT NOT NULL> NOT NULL", key="a")
+    with read(tmp_path) as db:
+        changes = [
+            lambda: db.insert("flat", [(2, 2)]),
+            lambda: db.insert("flat", [(2, 2), (3, 3)]),
+            lambda: db.delete("flat", [(1, 1)]),
+            lambda: db.delete("flat", key=1),
+            lambda: db.apply({"flat": {(2, 2): 1}}),
+            lambda: db.insert("nested", [(1, [1])]),
+        ]
+        for change in changes:
+            with pytest.raises(nl.NestlingError, match="is open for reading only"):
+                change()
+        assert (db.table("flat").rows(), len(db.table("nested"))) == ([(1, 1)], 0)
+
+
 def test_what_cannot_be_followed_is_refused(tmp_path):
     with pytest.raises(nl.StoreError, match="does not exist"):
         read(tmp_path)

@@ -108,6 +108,8 @@ MEANINGS = {
     "both": (TWICE, both_ways),
     "paths": (PATHS, paths),
 }
+#: What is opened is in Python at first; ``graph`` says what comes then.
+pytestmark = pytest.mark.in_python
 ENGINES = [EMBEDDED, native.NATIVE] if native.available() else [EMBEDDED]
 
 

@@ -13,6 +13,9 @@ from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.functions import Generated
 from tests.engines.worlds import agrees_with_its_indexes, embedded
 
+#: Which dictionary is which says what was copied.
+pytestmark = pytest.mark.in_python
+
 
 def shop(**options: Any) -> nl.Database:
     db = nl.Database(**options)

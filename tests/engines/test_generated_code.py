@@ -26,6 +26,9 @@ from tests.engines.terms import VARS, applicable, environments, scalar, terms
 from tests.engines.worlds import KEYED, embedded
 from tests.strategies import queries
 
+#: What it is about is in its title.
+pytestmark = pytest.mark.in_python
+
 # programs
 
 

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -11,6 +12,9 @@ from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.storage import statements, stores
 from nestling.program.statements import Find
 from tests.engines.worlds import agrees_with_its_indexes
+
+#: What it is about is in its title.
+pytestmark = pytest.mark.in_python
 
 
 def engine_of(db: nl.Database) -> LocalEngine:

@@ -195,6 +195,7 @@ NAMES = "SELECT o.no, c.name FROM orders o JOIN customers c ON c.id = o.customer
 TOTALS = "SELECT c.city, sum(o.amount) AS total FROM orders o JOIN customers c ON c.id = o.customer GROUP BY c.city"
 
 
+@pytest.mark.in_python
 def test_an_attribute_that_no_view_reads_touches_no_map():
     db = shop()
     db.view("names", NAMES, store="full")
@@ -251,6 +252,7 @@ def hear(engine: LocalEngine, table: str, seen: list[Any]) -> None:
     engine.updates[table], engine.update_batches[table] = update, updates
 
 
+@pytest.mark.in_python
 def test_ten_updates_of_a_lazy_view_are_one():
     db = shop()
     view = db.view("names", NAMES, store="full", refresh="lazy")
@@ -264,6 +266,7 @@ def test_ten_updates_of_a_lazy_view_are_one():
     assert seen == [((1, "Ada", "Rome", None), (1, "Ada 9", "Rome", None))]
 
 
+@pytest.mark.in_python
 @pytest.mark.parametrize("column", ["name", "notes"])
 def test_one_column_beside_the_key_is_all_that_is_stored(column):
     """{no: name}, if a name is never null; what stands under a key is not None"""
@@ -294,6 +297,7 @@ class Counting(dict[Any, Any]):
         super().__setitem__(key, value)
 
 
+@pytest.mark.in_python
 @pytest.mark.parametrize(("refresh", "waiting"), [("eager", 20), ("hybrid", 0)])
 def test_ten_updates_of_a_hybrid_view_are_one(refresh, waiting):
     """counted in what is put into the map of its rows: two orders refer to the customer"""
@@ -316,6 +320,7 @@ def test_ten_updates_of_a_hybrid_view_are_one(refresh, waiting):
     assert counting.puts == (waiting + 4 if waiting else 2)
 
 
+@pytest.mark.in_python
 def test_what_waits_is_run_before_what_it_meets():
     db = shop()
     views = {
@@ -365,6 +370,7 @@ def test_what_waits_is_in_the_file(tmp_path, refresh):
         db.verify(maps=True)
 
 
+@pytest.mark.in_python
 def test_images_before_and_after_are_an_update():
     """pairs of one key in apply and sync, in a file too; what somebody hears of is what changed"""
     db = shop()

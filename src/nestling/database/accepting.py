@@ -16,10 +16,12 @@ from operator import itemgetter
 from typing import Any
 
 from nestling.database.definitions import Site, TableDef
+from nestling.database.keyed import Keyed, keyed
 from nestling.database.objects import Objects
 from nestling.database.plain import ColumnTest, plain_columns, plain_names, plain_text
 from nestling.database.rows import Row
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.protocol import RowEngine
 from nestling.engine.python.terms import run_source
 from nestling.engine.runs import Run
 from nestling.progress import say
@@ -43,8 +45,8 @@ class Acceptor:
         self.table, self.engine, self._tests = table, engine, tests
         self._stored: dict[Any, Any] = engine.stored[table.name]
         self._key = key_at(table.key_positions)
-        self._family: list[dict[Any, Any]] = [
-            engine.stored[name] for name in objects.families.get(table.name, (table.name,)) if table.key
+        self._family = [
+            keyed(engine, name) for name in objects.families.get(table.name, (table.name,)) if table.key
         ]
         self._references, self._names = Parents(table.name, objects, engine), table.record.names
         self.comes, self.goes = _finders(table, objects, engine)
@@ -110,7 +112,7 @@ class Acceptor:
             return None
         if self.table.key:
             keys = {*map(self._key, found)}
-            if len(keys) < len(found) or not all(stored.keys().isdisjoint(keys) for stored in self._family):
+            if len(keys) < len(found) or not all(stored.are_free(keys) for stored in self._family):
                 return None
         return found
 
@@ -141,7 +143,7 @@ class Acceptor:
 class Parents:
     """Where the references in a flat table lead."""
 
-    def __init__(self, table: str, objects: Objects, engine: LocalEngine) -> None:
+    def __init__(self, table: str, objects: Objects, engine: RowEngine) -> None:
         self._sites = [
             (key_at(site.places), _parents(site, objects, engine), site.is_nullable, len(site.places))
             for site in objects.sites.get(table, ())
@@ -157,7 +159,7 @@ class Parents:
             if is_nullable:
                 keys = {key for key in keys if None not in (key if width > 1 else (key,))}
             for stored in parents:
-                keys = keys.difference(stored)  # as long as the keys are many, not the rows that are there
+                keys = stored.absent(keys)
             if keys:
                 return False
         return True
@@ -187,8 +189,8 @@ def key_at(places: tuple[int, ...]) -> Callable[[Row], Any]:
     return itemgetter(*places) if places else lambda row: ()
 
 
-def _parents(site: Site, objects: Objects, engine: LocalEngine) -> list[dict[Any, Any]]:
-    return [engine.stored[name] for name in objects.extents.get(site.reference.table, ())]
+def _parents(site: Site, objects: Objects, engine: RowEngine) -> list[Keyed]:
+    return [keyed(engine, name) for name in objects.extents.get(site.reference.table, ())]
 
 
 # -- one row: one expression

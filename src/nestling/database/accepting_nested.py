@@ -1,4 +1,4 @@
-"""Nested rows that come into a table of the embedded engine: shredded by column, many at once.
+"""Nested rows that come into a table: shredded by column, many at once, whatever engine takes the flat ones.
 
 Rows are taken apart column by column: the values of a column of all rows are tested together, and so are the elements
 of all bags of a level; what is left are the flat rows of each level. A record is a tuple or a dict with all of its
@@ -21,10 +21,11 @@ from nestling.calculus.optional import is_optional
 from nestling.calculus.types import Bag, Path, Record, Scalar, Type, dictionary_name
 from nestling.database.accepting import Accept, Parents, split
 from nestling.database.definitions import TableDef
+from nestling.database.keyed import keyed
 from nestling.database.objects import Objects
 from nestling.database.plain import column_test
 from nestling.database.rows import Row, Shredder
-from nestling.engine.local.engine import LocalEngine
+from nestling.engine.protocol import RowEngine
 from nestling.engine.runs import Run, runs
 from nestling.progress import say
 from nestling.values.label import Label
@@ -44,11 +45,11 @@ class NestedAcceptor:
     """Takes the rows of a table with a key and inner bags."""
 
     def __init__(
-        self, table: TableDef, objects: Objects, engine: LocalEngine, shred: Shred, shredder: Shredder
+        self, table: TableDef, objects: Objects, engine: RowEngine, shred: Shred, shredder: Shredder
     ) -> None:
         self.table, self.engine, self._shred, self._shredder = table, engine, shred, shredder
-        self._stored: dict[Any, Any] = engine.stored[table.name]
-        self._family = [engine.stored[name] for name in objects.families.get(table.name, (table.name,))]
+        self._stored = keyed(engine, table.name)
+        self._family = [keyed(engine, name) for name in objects.families.get(table.name, (table.name,))]
         self._references = [(name, Parents(name, objects, engine)) for name in table.declarations]
         self._places, self._names = table.key_positions, table.record.names
         self._found: Row | None = None
@@ -76,7 +77,7 @@ class NestedAcceptor:
         columns = self._shred(tuple(zip(*values, strict=True)), keys, levels)
         levels[self.table.name] = list(zip(zip(*columns, strict=True), repeat(1)))
         distinct = {*keys} if len(self._places) > 1 else {*values[self._places[0]]}
-        if len(distinct) < len(keys) or not all(each.keys().isdisjoint(distinct) for each in self._family):
+        if len(distinct) < len(keys) or not all(each.are_free(distinct) for each in self._family):
             raise LongWay
         for name, references in self._references:
             if references and not references.lead([row for row, _ in levels.get(name, ())]):
@@ -108,7 +109,7 @@ class NestedAcceptor:
 
 
 def nested_acceptor(
-    table: TableDef, objects: Objects, engine: LocalEngine, shredder: Shredder
+    table: TableDef, objects: Objects, engine: RowEngine, shredder: Shredder
 ) -> NestedAcceptor | None:
     """What takes rows of ``table``; none where each needs a look."""
     keys_are_scalars = all(isinstance(type_, Scalar) for type_ in table.key_types)

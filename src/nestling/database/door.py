@@ -163,7 +163,7 @@ def _entrance(state: RowState, table: TableDef, shredder: Shredder) -> Entrance 
     native, engine = native_of(state.engine), in_python(state.engine)
     if native is not None:
         if not table.is_flat:
-            return None
+            return nested_acceptor(table, state.objects, native, shredder)
         number = native.door(_specification(table, state.objects))
         return NativeEntrance(native, table.name, number)
     if not isinstance(engine, LocalEngine):
@@ -252,6 +252,7 @@ def _short(
                 if not count:
                     access.journal = None
                     given.clear()
+                    _left(entrance, doors)
                     return None
                 version, took = database.version + 1, perf_counter() - began
                 content = version, took, count, statements * count, {table: count}, _NOTHING, ()
@@ -303,6 +304,7 @@ def _asked(
             try:
                 if not accept(rows, times, journal.given):
                     access.journal = None
+                    _left(entrance, doors)
                     return None
             except UNDEFINED:
                 database._recover(journal)
@@ -319,6 +321,12 @@ def _asked(
         return refresh
 
     return take
+
+
+def _left(entrance: Entrance, doors: Doors) -> None:
+    """Nothing was taken: where the program has moved to Python, all doors are to lead there."""
+    if entrance.engine is not in_python(entrance.engine):
+        doors.clear()
 
 
 def _noting(database: DoorHost, table: TableDef, rows: Any) -> SeenRows | None:

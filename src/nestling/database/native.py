@@ -17,6 +17,7 @@ from nestling.engine.protocol import Engines, Row, RowEngine
 from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
+from nestling.progress import say
 from nestling.transform.viewlet import fill
 from nestling.transform.viewlet.compile import CannotCompile
 
@@ -86,18 +87,23 @@ def _local(program: Program, why: str) -> LocalEngine:
 
 
 def computed(program: Program, tables: Tables) -> RowEngine:
-    """``program`` over these rows. Loops that fill maps are run in Python."""
-    made = bulk.computed(program, tables)
+    """``program`` over these rows."""
     engine = native_engine(program)
-    if isinstance(engine, str) or made.is_torn:
-        made.why_not_native = engine if isinstance(engine, str) else "a map has no value"
-        return made
+    if isinstance(engine, str):
+        return _computed_in_python(program, tables, engine)
     for name, rows in tables.items():
         engine.load_table(name, rows)
-    for name, decl in program.maps.items():
-        if decl.role != "watch":
-            engine.load_map(name, made.cells(name))
+    try:
+        fill_maps(engine, _followed(program))
+    except UNDEFINED:
+        return _computed_in_python(program, tables, "a map has no value")
     return engine
+
+
+def _computed_in_python(program: Program, tables: Tables, why: str) -> LocalEngine:
+    made = bulk.computed(program, tables)
+    made.why_not_native = why
+    return made
 
 
 def filled(program: Program, old: RowEngine) -> RowEngine:
@@ -120,18 +126,34 @@ def filled(program: Program, old: RowEngine) -> RowEngine:
 
 def _refilled(program: Program, engine: RowEngine, old: RowEngine) -> RowEngine:
     for name in program.tables.keys() & old.program.tables.keys():
-        engine.load_table(name, old.table(name))
-    kept = {bulk.identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}
+        _take_table(engine, name, old)
+    kept = {bulk.identity(old.program.maps[name]): name for name in _followed(old.program)}
     missing = []
-    for name, decl in program.maps.items():
-        if decl.role == "watch":
-            continue
-        if (called := kept.get(bulk.identity(decl))) is not None:
-            engine.load_map(name, old.cells(called))
+    for name in _followed(program):
+        if (called := kept.get(bulk.identity(program.maps[name]))) is not None:
+            _take_map(engine, name, old, called)
         else:
             missing.append(name)
     fill_maps(engine, missing)
     return engine
+
+
+def _followed(program: Program) -> list[str]:
+    """The maps of ``program`` that follow its tables, not those that log."""
+    return [name for name, decl in program.maps.items() if decl.role != "watch"]
+
+
+def _take_table(engine: RowEngine, name: str, source: RowEngine) -> None:
+    """Put the rows of ``source`` into a table of ``engine``: as they are, between two native engines."""
+    to, of = native_of(engine), native_of(source)
+    if to is None or of is None or not to.take(name, of, name):
+        engine.load_table(name, source.table(name))
+
+
+def _take_map(engine: RowEngine, name: str, source: RowEngine, called: str) -> None:
+    to, of = native_of(engine), native_of(source)
+    if to is None or of is None or not to.take(name, of, called):
+        engine.load_map(name, source.cells(called))
 
 
 def fill_maps(engine: RowEngine, names: Iterable[str]) -> None:
@@ -142,27 +164,31 @@ def fill_maps(engine: RowEngine, names: Iterable[str]) -> None:
         return
     if not missing or not any(map(engine.entries, engine.program.tables)):
         return  # without rows, a map is what it starts with
-    tables = {name: engine.table(name) for name in engine.program.tables}
     try:
-        loader = _loader(engine, fill(engine.program, missing), missing, tables)
+        loader = _loader(engine, fill(engine.program, missing), missing)
     except CannotCompile:
+        tables = {name: engine.table(name) for name in engine.program.tables}
         for name in missing:
             engine.load_map(name, meaning(engine.program.maps[name].query, tables))
         return
     for name in missing:
-        engine.load_map(name, loader.cells(name))
+        _take_map(engine, name, loader, name)
 
 
-def _loader(engine: RowEngine, program: Program, missing: list[str], tables: Tables) -> LocalEngine:
-    """An engine in Python that ran ``program``, which fills the maps that are missing."""
-    loader = LocalEngine(program)
+def _loader(engine: RowEngine, program: Program, missing: list[str]) -> RowEngine:
+    """An engine that ran ``program``, which fills the maps that are missing: natively, where there is byte code."""
+    made = native_engine(program)
+    loader = LocalEngine(program) if isinstance(made, str) else made
     for name in program.maps:
-        is_known = name in engine.program.maps and name not in missing
-        loader.load_map(name, engine.cells(name) if is_known else {})
-    for name in program.tables.keys() & tables.keys():
-        loader.load_table(name, tables[name])
-    for name in program.tables:
-        if name not in tables:
+        if name in engine.program.maps and name not in missing:
+            _take_map(loader, name, engine, name)
+        else:
+            loader.load_map(name, {})
+    for name in program.tables.keys() & engine.program.tables.keys():
+        _take_table(loader, name, engine)
+    for number, name in enumerate(program.tables):
+        say(f"filling {len(missing)} maps", number, len(program.tables))
+        if name not in engine.program.tables:
             loader.apply(name, (), 1)
     return loader
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from nestling.database.definitions import ViewDef
+from nestling.database.native import in_python
 from nestling.depth import room
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.protocol import RowEngine
@@ -37,7 +38,8 @@ class Computations:
 
     def over(self, source: RowEngine, view: ViewDef, tables: Tables) -> LocalEngine | None:
         """What answers once for ``view``, from the tables of ``source``; None where it has no program."""
-        if not isinstance(source, LocalEngine) or source.is_torn:
+        source = in_python(source)
+        if source.is_remote or source.is_torn:
             return None
         empty = self._made(view, tables)
         return None if empty is None else _filled(empty, source)
@@ -65,12 +67,15 @@ def _empty(view: ViewDef, tables: Tables) -> LocalEngine | None:
     return LocalEngine(_reduced(found, view.name))
 
 
-def _filled(empty: LocalEngine, source: LocalEngine) -> LocalEngine:
-    """The engine that ``empty`` is, over the rows of ``source``, which shares its tables."""
+def _filled(empty: LocalEngine, source: RowEngine) -> LocalEngine:
+    """The engine that ``empty`` is, over the rows of ``source``, which shares its tables if it is in Python too."""
     engine = LocalEngine(empty.program, before=empty)
-    fillings = [name for name in engine.program.tables if name not in source.stored]
+    fillings = [name for name in engine.program.tables if name not in source.program.tables]
     for name in engine.program.tables.keys() - fillings:
-        engine.take(name, source)
+        if isinstance(source, LocalEngine):
+            engine.take(name, source)
+        else:
+            engine.load_table(name, source.table(name))
     for name in engine.program.maps:
         engine.load_map(name, {})  # an engine starts with what depends on no row, and that is filled in too
     for name in fillings:

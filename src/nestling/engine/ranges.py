@@ -32,6 +32,7 @@ from nestling.program.statements import (
     Statement,
     Total,
 )
+from nestling.program.steps import trigger_statements
 from nestling.program.traverse import term_vars
 
 #: What holds of a column and a bound, and the same seen from the bound.
@@ -267,3 +268,13 @@ def _terms(step: Any) -> tuple[Term, ...]:
         value = getattr(step, name, ())
         found += value if isinstance(value, tuple) else [value]
     return tuple(found)
+
+
+def found_between(program: Program) -> dict[int, list[Find]]:
+    """By statement of a trigger of ``program``, not ``ranged`` yet, the slices of which only a range is visited."""
+    found: dict[int, list[Find]] = {}
+    for name, trigger in ranged(program).triggers.items():
+        written, run = trigger_statements(program.triggers[name]), trigger_statements(trigger)
+        for statement, other in zip(written, run, strict=True):
+            found[id(statement)] = [s.find for s in local_steps(other) if isinstance(s, BetweenStep)]
+    return found

@@ -10,9 +10,8 @@ from nestling.engine.described import Places
 from nestling.engine.local.codegen import bag_function
 from nestling.engine.local.functions import Functions
 from nestling.engine.local.sizes import Sized, rough_bytes, slice_size
-from nestling.engine.ranges import BetweenStep, local_steps, ranged
+from nestling.engine.ranges import found_between
 from nestling.program.statements import Find, Propagate, Statement
-from nestling.program.steps import trigger_statements
 from nestling.quoting import identifier
 
 
@@ -47,14 +46,7 @@ class LocalDescription:
 
     @cached_property
     def _ranges(self) -> dict[int, list[Find]]:
-        found: dict[int, list[Find]] = {}
-        for name, trigger in ranged(self.program).triggers.items():
-            pairs = zip(
-                trigger_statements(self.program.triggers[name]), trigger_statements(trigger), strict=True
-            )
-            for written, run in pairs:
-                found[id(written)] = [s.find for s in local_steps(run) if isinstance(s, BetweenStep)]
-        return found
+        return found_between(self.program)
 
     def runs(self, statement: Statement) -> list[str]:
         return []  # its own functions do

@@ -10,15 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nestling._native import BadCode, Machine, Overflow, Unfit
+from nestling._native import Overflow, Unfit
 from nestling.calculus.types import Scalar, Type
 from nestling.engine.described import Described, Places
 from nestling.engine.native.counts import Counts
-from nestling.engine.native.described import NativeDescription, view_bytes
+from nestling.engine.native.described import NativeDescription
 from nestling.engine.native.logs import LogHistory
-from nestling.engine.native.lower import Lowered, lowered
+from nestling.engine.native.lower import Lowered, lowered, machine
 from nestling.engine.native.specification import Accepting, DoorSpecification
-from nestling.engine.native.values import Unsupported
 from nestling.engine.nesting import is_flat, leaves, nested, shape
 from nestling.engine.protocol import Batch, Row, RowEngine
 from nestling.engine.runs import summed_runs
@@ -47,7 +46,7 @@ class NativeEngine:
     def __init__(self, program: Program, elsewhere: Elsewhere) -> None:
         self.program, self._elsewhere = program, elsewhere
         self._code: Lowered = lowered(program)
-        self._core = _core(self._code)
+        self._core = machine(self._code)
         self._stored = {name: layout.number for name, layout in self._code.layouts.stored.items()}
         self._waiting = [self._code.layouts.collected[name].number for name in program.deferred]
         self._watches = {n: self._stored[n] for n, decl in program.maps.items() if decl.role == "watch"}
@@ -62,6 +61,9 @@ class NativeEngine:
         self.updates = {name: self._one(name, n, "updates", change) for name, n in updates}
         self.update_batches = {name: self._many(name, n, "update_batches", change) for name, n in updates}
         self._load_constants()
+        self._description = NativeDescription(
+            self, self._core, self._code.layouts, lambda: elsewhere(program, {}).described()
+        )
 
     def _load_constants(self) -> None:
         """Fill maps with their meaning on empty tables: an entry that depends on no row exists from the start."""
@@ -291,6 +293,15 @@ class NativeEngine:
             self._core.clear(self._stored[name])
         self._load(name, cells, lambda engine: engine.load_map(name, cells))
 
+    def take(self, name: str, other: NativeEngine, called: str) -> bool:
+        """Have a table or map be the one of ``other`` that is ``called`` so. Whether it could be done as it is."""
+        if self.moved is not None or other.moved is not None:
+            return False
+        try:
+            return self._core.take(self._stored[name], other._core, other._stored[called])
+        except Unfit:
+            return False
+
     def _load(self, name: str, entries: Mapping[Row, Any], otherwise: Callable[[RowEngine], None]) -> None:
         if self.moved is None:
             try:
@@ -394,27 +405,16 @@ class NativeEngine:
     # -- what it says of itself
 
     def described(self) -> Described:
-        if self.moved is not None:
-            return self.moved.described()
-        return NativeDescription(self, self._core, self._code.layouts)
+        return self._description if self.moved is None else self.moved.described()
 
     def entries(self, name: str) -> int:
         return self._core.size(self._stored[name]) if self.moved is None else self.moved.entries(name)
 
     def view_bytes(self, view: str) -> int:
-        if self.moved is not None:
-            return self.moved.view_bytes(view)
-        return view_bytes(NativeDescription(self, self._core, self._code.layouts), self.program, view)
+        return (self.moved or self._description).view_bytes(view)
 
     def fits(self, rows: int) -> bool:
         return True  # they are here
 
     def differing(self, maps: Iterable[str]) -> list[str] | None:
         return None
-
-
-def _core(code: Lowered) -> Machine:
-    try:
-        return Machine(code.layouts.specifications, code.functions, code.programs, code.triggers)
-    except (BadCode, Unfit) as error:
-        raise Unsupported(str(error)) from error

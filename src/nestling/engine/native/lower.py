@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nestling._native import BadCode, Machine, Unfit
 from nestling.engine.native.bytecode import Assembler, Code, PythonFunctions, Register, Specification
 from nestling.engine.native.layout import Layouts, layouts, own_steps
 from nestling.engine.native.steps import StepWriter, sources, used_in
@@ -51,6 +52,14 @@ class Lowered:
 def lowered(program: Program) -> Lowered:
     """``program`` as byte code; raises ``Unsupported`` where it has something that there is no code for."""
     return _Lowering(ranged(program)).all()
+
+
+def machine(code: Lowered) -> Machine:
+    """What runs ``code``; raises ``Unsupported`` where it is not to be had."""
+    try:
+        return Machine(code.layouts.specifications, code.functions, code.programs, code.triggers)
+    except (BadCode, Unfit) as error:
+        raise Unsupported(str(error)) from error
 
 
 class _Lowering:
