@@ -56,8 +56,10 @@ def all_alike(door: Door, changes: Any) -> Refresh | None:
     if not isinstance(changes, dict | ZBag):
         return None
     pairs = changes.items()
-    times = {(type(n), n) for _, n in pairs}
-    return door([row for row, _ in pairs], times.pop()[1]) if times in ({(int, 1)}, {(int, -1)}) else None
+    times = [n for _, n in pairs]
+    if set(map(type, times)) != {int} or times[0] not in (1, -1) or times.count(times[0]) != len(times):
+        return None
+    return door([row for row, _ in pairs], times[0])
 
 
 class DoorHost(Protocol):
@@ -88,6 +90,8 @@ class Doors(dict[str, Door]):
         self._engine: object = None
         self._views: object = None
         self._shut: set[str] = set()
+        #: Not where a database is only read: every change goes the long way then, where it is refused.
+        self.are_open = True
 
     def take(self, door: Door, table: str, rows: Any, times: int) -> Refresh | None:
         """What ``door``, the one of ``table``, makes of ``rows``, a list or columns that can be read again; nothing
@@ -118,7 +122,7 @@ class Doors(dict[str, Door]):
             self.clear()
             self._shut.clear()
             self._engine, self._views = engine, views
-        if not isinstance(table, str) or table in self._shut:
+        if not isinstance(table, str) or table in self._shut or not self.are_open:
             return None
         door = _door(self._database, state, table, self)
         if door is not None:
