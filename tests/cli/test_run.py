@@ -204,7 +204,8 @@ def with_queries(tmp_path, **queries):
 def test_files_of_queries_are_views(tmp_path):
     """The films come before the director in the folder, but not in the batch; what is ordered is written so."""
     oql = "select f.title, director: f.by.name from f in films order by title"
-    result = with_queries(tmp_path, who_oql=oql, count_sql="SELECT count(*) AS n FROM films")
+    xquery = '<who>{for $f in doc("films")/films/row order by $f/title return <f>{data($f/title)}</f>}</who>'
+    result = with_queries(tmp_path, who_oql=oql, count_sql="SELECT count(*) AS n FROM films", page_xq=xquery)
 
     assert result.exit_code == 0, result.output
     assert rows(tmp_path / "out" / "who.jsonl") == [
@@ -212,6 +213,8 @@ def test_files_of_queries_are_views(tmp_path):
         {"title": "Drive", "director": "Refn"},
     ]
     assert rows(tmp_path / "out" / "count.jsonl") == [{"n": 2}]
+    page = (tmp_path / "out" / "page.xml").read_text(encoding="utf-8")
+    assert page == "<who><f>Bronson</f><f>Drive</f></who>"
 
 
 def test_a_query_that_is_wrong_says_where(tmp_path):

@@ -84,13 +84,18 @@ def run_command(
     queries: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="QUERY…", exists=True, dir_okay=False, help="More views: files VIEW.oql or VIEW.sql."
+            metavar="QUERY…",
+            exists=True,
+            dir_okay=False,
+            help="More views: files VIEW.sql, VIEW.oql or VIEW.xq.",
         ),
     ] = None,
     changes: ChangesFolder = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", file_okay=False, help="Write each view to VIEW.jsonl here."),
+        typer.Option(
+            "--out", metavar="DIR", file_okay=False, help="Write each view to VIEW.jsonl here, or VIEW.xml."
+        ),
     ] = None,
     engine: EngineOption = EngineName.EMBEDDED,
     path: Annotated[

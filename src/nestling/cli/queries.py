@@ -9,7 +9,7 @@ from pathlib import Path
 from nestling.database import Database
 from nestling.errors import NestlingError, QueryError
 
-LANGUAGES = {".oql": "oql", ".sql": "sql"}
+LANGUAGES = {".oql": "oql", ".sql": "sql", ".xq": "xquery"}
 
 
 def add_views(database: Database, files: Iterable[Path]) -> None:
@@ -18,7 +18,7 @@ def add_views(database: Database, files: Iterable[Path]) -> None:
         language = LANGUAGES.get(file.suffix.lower())
         if language is None:
             raise NestlingError(
-                f"{file.name} is no query", hint=f"name it {file.stem}.oql or {file.stem}.sql"
+                f"{file.name} is no query", hint=f"name it {file.stem}.sql, {file.stem}.oql or {file.stem}.xq"
             )
         try:
             database.view(file.stem, file.read_text(encoding="utf-8"), language=language)

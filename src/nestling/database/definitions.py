@@ -112,6 +112,11 @@ class TableDef:
         return nester(self.record)
 
     @cached_property
+    def nest_element(self) -> dict[Path, Nester]:
+        """The same of the elements of its inner bags, by their paths."""
+        return {path: nester(level.element) for path, level in self.levels.items()}
+
+    @cached_property
     def _typed(self) -> Callable[[object], tuple[Any, ...] | None]:
         return typed_row(self.record)
 

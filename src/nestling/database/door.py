@@ -94,6 +94,8 @@ class Doors(dict[str, Door]):
         self._engine: object = None
         self._views: object = None
         self._shut: set[str] = set()
+        #: Not where a database is only read: every change goes the long way then, where it is refused.
+        self.are_open = True
 
     def take(self, door: Door, table: str, rows: Any, times: int) -> Refresh | None:
         """What ``door``, the one of ``table``, makes of ``rows``, a list or columns that can be read again; nothing
@@ -124,7 +126,7 @@ class Doors(dict[str, Door]):
             self.clear()
             self._shut.clear()
             self._engine, self._views = engine, views
-        if not isinstance(table, str) or table in self._shut:
+        if not isinstance(table, str) or table in self._shut or not self.are_open:
             return None
         door = _door(self._database, state, table, self)
         if door is not None:

@@ -19,7 +19,7 @@ class InnerBags(Protocol):
     """What is read of an engine here."""
 
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
-        """The rows of an inner bag, without the label, with their multiplicities."""
+        """The rows of an inner bag, without the label, with their multiplicities: a dict of the caller's, none zero."""
         ...
 
 
@@ -43,14 +43,30 @@ def _record(fields: list[Type], at: int) -> Nester:
         at += len(list(leaf_types(field)))
     if all(isinstance(field, Scalar) for field in fields):
         return lambda row, stored: row[first:at]
+    if all(isinstance(field, Scalar | Bag) for field in fields):
+        return _columns(
+            [(i, parts[i]) for i, field in enumerate(fields) if isinstance(field, Bag)], first, at
+        )
     return lambda row, stored: tuple([part(row, stored) for part in parts])
+
+
+def _columns(bags: list[tuple[int, Nester]], first: int, end: int) -> Nester:
+    """A record whose fields are a column each: only bags are asked for."""
+
+    def columns(row: Row, stored: InnerBags) -> Row:
+        values = list(row[first:end])
+        for i, bag in bags:
+            values[i] = bag(row, stored)
+        return tuple(values)
+
+    return columns
 
 
 def _bag(element: Type, at: int) -> Nester:
     if isinstance(element, Record) and all(isinstance(field, Scalar) for _, field in element.fields):
 
         def flat(row: Row, stored: InnerBags) -> ZBag:
-            return ZBag(stored.under(row[at].site, row[at]))
+            return ZBag.counted(stored.under(row[at].site, row[at]))
 
         return flat
     inner = nester(element)

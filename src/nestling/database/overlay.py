@@ -65,10 +65,12 @@ class Overlay:
 
     def under(self, dictionary: str, label: Label) -> Counts:
         """The rows of an inner bag of a table, without their label."""
-        self._catch_up()
+        if self._seen != len(self.events):
+            self._catch_up()
         rows = self.state.engine.under(dictionary, label)
-        for row, times in self._bags.get(dictionary, {}).get(label, {}).items():
-            _add(rows, row, times)
+        if (bags := self._bags.get(dictionary)) and label in bags:
+            for row, times in bags[label].items():
+                _add(rows, row, times)
         return rows
 
     def table(self, name: str) -> Counts:

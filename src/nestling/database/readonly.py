@@ -102,6 +102,7 @@ class FollowingDatabase(Database):
             raise QueryError("memory is the writer's to limit", hint="leave it out with readonly=True")
         file = FollowedFile(arguments.path_argument(path))
         Core.__init__(self, RowState())
+        self._doors.are_open = False
         self._access.follow, self._access.after = self._catch_up, self._deliver
         self._load(file, self._state)
         self._reopening = Reopening(self._state)

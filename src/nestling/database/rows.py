@@ -19,6 +19,8 @@ from nestling.values.label import Label
 
 Row = tuple[Any, ...]
 
+_BAGS = (ZBag, Label)
+
 
 class RowEvent(NamedTuple):
     """``times`` copies of a row are inserted into a flat table; negative: deleted."""
@@ -103,8 +105,6 @@ class Shredder:
                 else [RowEvent(self.table.name, flat, -1), RowEvent(self.table.name, row, 1)]
             )
         names, places, types = self.table.record.names, self.table.places, dict(self.table.record.fields)
-        parts = {name: iter([flat[i] for i in places[name]]) for name in self.table.key}
-        key = tuple(nested(parts[name], types[name], stored) for name in self.table.key)
         new = list(flat)
         come: list[RowEvent] = []
         gone: list[RowEvent] = []
@@ -116,6 +116,8 @@ class Shredder:
                 was = nested(iter(before), type_, stored) if known is None else known[names.index(name)]
                 self._refill((name,), before[0], value - was, stored, come, gone)
             elif nested(iter(before), type_, stored) != value:
+                parts = [(types[each], iter([flat[i] for i in places[each]])) for each in self.table.key]
+                key = tuple(nested(part, of, stored) for of, part in parts)
                 after = tuple(self._flat(value, type_, (name,), key, come))
                 gone += self._below(before, stored)
                 for i, column in zip(places[name], after, strict=True):
@@ -143,10 +145,12 @@ class Shredder:
         name, element = dictionary_name(self.table.name, path), self.table.levels[path].element
         left = dict(change.negative().items())
         if left:
-            nest, scalars = nester(element), {_scalars(value) for value in left}
+            nest, scalars = self.table.nest_element[path], {_scalars(value) for value in left}
             for row, times in stored.under(name, label).items():
                 # Reading the bags inside an element costs more than a look at its scalars.
-                if _scalars(row) in scalars and (wanted := left.get(value := nest(row, stored), 0)):
+                if tuple([part for part in row if not isinstance(part, _BAGS)]) in scalars and (
+                    wanted := left.get(value := nest(row, stored), 0)
+                ):
                     taken = min(wanted, times)
                     left[value] = wanted - taken
                     gone.append(RowEvent(name, (label, *row), taken))
@@ -174,8 +178,8 @@ def _difference(come: list[RowEvent], gone: list[RowEvent]) -> list[RowEvent]:
 
 
 def _scalars(value: Any) -> Row:
-    """The scalars of an element, or of its flat row."""
-    return tuple([part for part in columns(value) if not isinstance(part, ZBag | Label)])
+    """The scalars of an element, as they stand in its flat row."""
+    return tuple([part for part in columns(value) if not isinstance(part, _BAGS)])
 
 
 def nested_row(table: TableDef, flat: Row, stored: InnerBags) -> Row:

@@ -3,6 +3,11 @@
 Law: ``sync`` does what it does without this. A digest is one of 128 bits, of a text from which the value of the row can
 be read; it counts while nothing but the snapshot it was taken from has changed the table.
 
+The text is what ``marshal`` writes, if Python's own numbers, texts, lists, tuples and dicts are all that is in the row:
+it tells all these apart and is written in a third of the time of JSON. It writes everything that has a buffer as the
+bytes in it, so that arrays of different numbers may look alike; hence no row with such bytes is noted by it, and what
+is noted is like no row that has some.
+
 Only tables that have a key and inner bags are followed: what has none is compared faster than it is digested.
 """
 
@@ -14,6 +19,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
+from marshal import dumps, loads
 from typing import Any
 
 from nestling.calculus.maps import is_map
@@ -89,13 +95,27 @@ def _has_map(type_: Type) -> bool:
     return False
 
 
-def digest(row: Any) -> bytes | None:
-    """A digest of ``row``; None where it has something in it whose text may not say all."""
+def glance(row: Any) -> bytes | None:
+    """A digest by which ``row`` may be known; one that is not may have another."""
     try:
-        text = _ENCODER.encode(row)
+        return blake2b(dumps(row, _ALL_WRITTEN), digest_size=16).digest()
+    except ValueError:
+        return None
+
+
+def digest(row: Any) -> bytes | None:
+    """The digest by which ``row`` is noted; None where it has something in it whose text may not say all."""
+    try:
+        text = dumps(row, _ALL_WRITTEN)
+        _PLAIN.encode(loads(text))  # which refuses bytes
+        return blake2b(text, digest_size=16).digest()
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        said = _ENCODER.encode(row)
     except (TypeError, ValueError, RecursionError):
         return None
-    return blake2b(text.encode(), digest_size=16).digest()
+    return blake2b(said.encode(), digest_size=16, person=b"json").digest()
 
 
 def _said(value: Any) -> list[str]:
@@ -104,6 +124,9 @@ def _said(value: Any) -> list[str]:
     raise TypeError(f"{type(value).__name__} says what it likes")
 
 
+#: The version of ``marshal`` that writes an object as often as it comes, whoever else refers to it.
+_ALL_WRITTEN = 2
+_PLAIN = json.JSONEncoder()
 _ENCODER = json.JSONEncoder(default=_said, separators=(",", ":"))
 
 

@@ -28,7 +28,7 @@ from nestling.database.refused import (
     key_parts,
 )
 from nestling.database.rows import Row, RowEvent, nested_row
-from nestling.database.seen import SeenRows, digest
+from nestling.database.seen import SeenRows, digest, glance
 from nestling.database.state import State
 from nestling.database.statements import check_statement
 from nestling.database.table_in import TableIn
@@ -217,32 +217,32 @@ class Transaction(Changing):
         definition = self._table(table)
         rows = arguments.rows_argument(snapshot, definition.record)
         wanted = ZBag(self._values(definition, rows))
-        self.apply({table: wanted - self.rows(table)})
+        self._apply_values({definition.name: wanted - self.rows(table)})
 
     @_all_or_nothing
     def _sync_seen(self, table: TableDef, rows: Iterable[object], known: SeenRows, seen: SeenRows) -> None:
         """The same where the table holds what is ``known``: a row that is known stays; ``seen`` notes them."""
         is_plain, read = table.is_plain, self._reader(table)
-        kept: set[Row] = set()
+        noted, stay = known.by_digest, seen.by_digest
         come: list[tuple[Row, int]] = []
         for row in told(arguments.rows_argument(rows, table.record), "rows compared"):
-            text = digest(row)
-            key = None if text is None else known.by_digest.get(text)
-            if key is None or key in kept:
-                value = row if is_plain(row) else read(row)
-                key = tuple([value[i] for i in table.key_positions])
-                come.append((value, 1))
-            else:
-                kept.add(key)
-            seen.add(text, key)
-        gone = [key for keys in (known.by_digest.values(), known.others) for key in keys if key not in kept]
+            text = glance(row)
+            if text not in noted:
+                text = digest(row)
+            if text in noted and text not in stay:
+                stay[text] = noted[text]
+                continue
+            value = row if is_plain(row) else read(row)
+            come.append((value, 1))
+            seen.add(text, tuple([value[i] for i in table.key_positions]))
+        gone = [*known.others, *(key for text, key in noted.items() if text not in stay)]
         with self.using():  # rows are the user's, and may have read a view
             old = [
                 nested_row(table, flat, self.stored)
                 for flat in (self._by_key(table, key) for key in gone)
                 if flat
             ]
-        self.apply({table.name: ZBag(come) - ZBag([(row, 1) for row in old])})
+        self._apply_values({table.name: ZBag(come) - ZBag([(row, 1) for row in old])})
 
     @_all_or_nothing
     def apply(self, changes: Mapping[str, Any]) -> None:
@@ -257,8 +257,13 @@ class Transaction(Changing):
             for name, change in changes.items()
             if inner_bag(self.state.tables, name) is None
         }
+        self._apply_values({**changes, **total})
+
+    def _apply_values(self, changes: Mapping[str, Any]) -> None:
+        """The same, where rows have been read as values; elements have not."""
         if self.state.engine.is_remote:
-            prefetch_changes(self.stored, self.state.tables, {**changes, **total})
+            prefetch_changes(self.stored, self.state.tables, changes)
+        total = {name: change for name, change in changes.items() if name in self.state.tables}
         if len(total) > 1 and self.objects.has_order:
             self._apply_in_order(total)
             total = dict.fromkeys(total, EMPTY)

@@ -311,8 +311,8 @@ class LocalEngine:
 
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
         """The rows of an inner bag of a table, without their label."""
-        index = self.names[self.stores[dictionary].index((0,))]
-        return {row[1:]: times for row, times in index.get(label, {}).items()}
+        found = self.names[self.stores[dictionary].by_first].get(label)
+        return {row[1:]: times for row, times in found.items()} if found else {}
 
     def prefetch(self, table: str, places: tuple[int, ...], parts: Iterable[Row]) -> None:
         """Nothing is far away."""

@@ -161,6 +161,11 @@ class Store:
     def index(self, known: Positions) -> str:
         return f"{self.python}_by_{'_'.join(map(str, known))}"
 
+    @cached_property
+    def by_first(self) -> str:
+        """The index by the first column, which is the label in what holds inner bags."""
+        return self.index((0,))
+
     def order(self, known: Positions) -> str:
         """The name of the dictionary that has, for each known part, its one free column in order."""
         return f"{self.python}_sorted_{'_'.join(map(str, known))}"

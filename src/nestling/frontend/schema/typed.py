@@ -14,6 +14,7 @@ Law: where ``typed_row(record)`` gives a value for a row, ``row_value(record, ro
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import date, timedelta
 from itertools import product
@@ -96,7 +97,7 @@ def _record(record: Record) -> Reader | None:
     allowed = frozenset(product(*(found for found in classes if found is not None)))
     if not readers:
         return _flat(_columns(record), allowed)
-    return _nested(_columns(record), _picked(plain), allowed, readers, len(classes))
+    return _nested(_columns(record), _classes_at(plain), allowed, readers, len(classes))
 
 
 def _columns(record: Record) -> Reader:
@@ -114,11 +115,15 @@ def _columns(record: Record) -> Reader:
     return columns
 
 
-def _picked(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """The values at ``places`` of a row."""
+def _classes_at(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[type, ...]]:
+    """The classes of the values at ``places`` of a row."""
     if len(places) > 1:
-        return itemgetter(*places)
-    return lambda row: tuple([row[i] for i in places])
+        picked = itemgetter(*places)
+        return lambda row: tuple(map(type, picked(row)))
+    if places:
+        (place,) = places
+        return lambda row: (type(row[place]),)
+    return lambda row: ()
 
 
 def _flat(columns: Reader, allowed: Classes) -> Reader:
@@ -131,12 +136,12 @@ def _flat(columns: Reader, allowed: Classes) -> Reader:
 
 
 def _nested(
-    columns: Reader, picked: Reader, allowed: Classes, readers: list[tuple[int, Reader]], size: int
+    columns: Reader, classes: Reader, allowed: Classes, readers: list[tuple[int, Reader]], size: int
 ) -> Reader:
     def read(row: Any) -> Any:
         if type(row) is not tuple and (row := columns(row)) is UNREAD:
             return UNREAD
-        if len(row) != size or tuple(map(type, picked(row))) not in allowed:
+        if len(row) != size or classes(row) not in allowed:
             return UNREAD
         values = list(row)
         for i, inside in readers:
@@ -156,12 +161,12 @@ def _bag(element: Type) -> Reader | None:
     def read(values: Any) -> Any:
         if type(values) is not list and type(values) is not tuple:
             return UNREAD
-        counts: dict[Any, int] = {}
+        found = []
         for each in values:
-            value = inside(each)
-            if value is UNREAD:
+            if (value := inside(each)) is UNREAD:
                 return UNREAD
-            counts[value] = counts.get(value, 0) + 1
-        return ZBag.counted(counts)
+            found.append(value)
+        counts = dict.fromkeys(found, 1)
+        return ZBag.counted(counts if len(counts) == len(found) else dict(Counter(found)))
 
     return read
