@@ -10,6 +10,7 @@ import pytest
 import nestling as nl
 from benchmarks import compile as benchmark
 from benchmarks.workloads.long_texts import CONSTRUCTS, JOINS, SCHEMA, wide
+from nestling.calculus.traverse import size
 from nestling.engine.local.engine import LocalEngine
 
 #: More parts than stand in one expression of generated code, and than are taken apart.
@@ -142,6 +143,18 @@ def test_explaining_aggregates_does_not_double_with_each():
 
     work(1)
     assert work(16) < 5 * work(8)
+
+
+@pytest.mark.parametrize("name", ["aggregates", "many kinds of aggregates"])
+def test_the_term_of_many_aggregates_grows_with_the_text(name):
+    """Each goes through the rows of a group, with the columns that it reads and not those of all others."""
+
+    def nodes(aggregates):
+        db = benchmark.database(CONSTRUCTS[name], aggregates)
+        db.view("v", CONSTRUCTS[name].sql(aggregates))
+        return size(db._state.definitions["v"].query)
+
+    assert nodes(40) < 2.1 * nodes(20)
 
 
 @pytest.mark.parametrize("name", CONSTRUCTS)

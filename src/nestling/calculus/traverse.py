@@ -126,6 +126,8 @@ def children(node: Node) -> list[Any]:
         return list(node.args)
     if isinstance(node, Var | Const):
         return []
+    if isinstance(node, Field):
+        return [node.record]
     found: list[Any] = []
 
     def visit(child: Any) -> Any:
@@ -248,6 +250,14 @@ def free_vars(node: Any) -> Mapping[str, Var | BagVar]:
     """The variables that occur in ``node`` and are bound outside it, in order of appearance."""
     if isinstance(node, Var | BagVar):
         return {node.name: node}
+    if isinstance(node, Field):
+        return free_vars(node.record)
+    if isinstance(node, Call):
+        found: dict[str, Var | BagVar] = {}
+        for arg in node.args:
+            if not isinstance(arg, Const):
+                found.update(free_vars(arg))
+        return found
     return {
         name: var
         for child, bound in scopes(node)

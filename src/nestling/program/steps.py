@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from typing import assert_never
 
-from nestling.calculus.terms import Term, Var
+from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.traverse import walk
 from nestling.program.statements import (
     Assign,
@@ -80,7 +80,11 @@ def binds(step: Step) -> tuple[Var, ...]:
 
 
 def _vars(*terms: Term) -> Iterator[Var]:
-    return (node for term in terms for node in walk(term) if isinstance(node, Var))
+    for term in terms:
+        if isinstance(term, Var):
+            yield term
+        elif not isinstance(term, Const):
+            yield from (node for node in walk(term) if isinstance(node, Var))
 
 
 def free_vars(statement: Statement) -> list[Var]:

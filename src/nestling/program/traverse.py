@@ -21,6 +21,11 @@ def term_vars(*terms: Term) -> frozenset[str]:
     return frozenset(_names_in(terms))
 
 
+def is_known(term: Term, names: Set[str]) -> bool:
+    """Whether the variables of ``term`` are among ``names``."""
+    return term.name in names if isinstance(term, Var) else term_vars(term) <= names
+
+
 def factor_vars(*factors: Factor) -> frozenset[str]:
     """The variables of some factors."""
     names: set[str] = set()

@@ -9,9 +9,9 @@ free for-variables, so all its labels would be one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from nestling.calculus.build import (
     countwise,
@@ -26,6 +26,7 @@ from nestling.calculus.build import (
     ungroup,
     union,
 )
+from nestling.calculus.narrow import columns_read, with_columns
 from nestling.calculus.terms import (
     BagVar,
     Call,
@@ -74,13 +75,29 @@ def normalize(expr: Expr) -> Expr:
     return _number_sites(normal)
 
 
+#: What stands for variables.
+Env: TypeAlias = Mapping[str, Callable[[], Any]]
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """A bag with a name, in the ``env`` of its ``let``; called, it is a copy in its normal form."""
+
+    of: Callable[[Expr, Env], Any]
+    bag: Expr
+    env: Env
+
+    def __call__(self) -> Any:
+        return self.of(self.bag, self.env)
+
+
 class _Normalize:
     """One run: the names given out so far. ``env`` maps variables to what stands for them."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
 
-    def of(self, node: Any, env: Mapping[str, Callable[[], Any]]) -> Any:
+    def of(self, node: Any, env: Env) -> Any:
         match node:
             case Var(name) | BagVar(name):
                 if name not in env:
@@ -89,8 +106,10 @@ class _Normalize:
                 return node if found == node else found
             case Let(var, bound, body):
                 # Normalised anew at every use, so that no two uses share a binder.
-                return self.of(body, {**env, var.name: lambda: self.of(bound, env)})
+                return self.of(body, {**env, var.name: _Bound(self.of, bound, env)})
             case For(var, source, body):
+                if (few := self.narrowed(var, source, body, env)) is not None:
+                    return few
                 new = self.renamed(var)
                 loop = for_(new, self.of(source, env), self.of(body, {**env, var.name: lambda: new}))
                 return kept(node, loop)
@@ -106,6 +125,17 @@ class _Normalize:
                 return DictLit(site, tuple(own.values()), inner)
             case _:
                 return kept(node, rebuilt(map_children(node, lambda child: self.of(child, env))))
+
+    def narrowed(self, var: Var, source: Expr, body: Expr, env: Env) -> Expr | None:
+        """A loop over rows that are written out, or have a name: they have the columns that the loop reads."""
+        bound = env.get(source.name) if isinstance(source, BagVar) else None
+        rows, outside = (bound.bag, bound.env) if isinstance(bound, _Bound) else (source, env)
+        if not isinstance(rows, For | Union) or (read := columns_read(var, body)) is None:
+            return None
+        if (few := with_columns(rows, read)) is None:
+            return None
+        new = self.renamed(replace(var, type=element_type(few)))
+        return for_(new, self.of(few, outside), self.of(body, {**env, var.name: lambda: new}))
 
     def renamed(self, var: Var) -> Var:
         name = var.name if var.name == "_" else self.names.fresh(var.name)

@@ -31,7 +31,7 @@ from nestling.program.statements import (
     Where,
 )
 from nestling.program.steps import binds, uses
-from nestling.program.traverse import term_vars
+from nestling.program.traverse import is_known, term_vars
 
 #: The declared key of a table, by name: positions that determine a row.
 Keys = Mapping[str, tuple[int, ...]]
@@ -80,7 +80,7 @@ def is_ready(step: Step, bound: Set[str]) -> bool:
         case Find(_, args, _, _):
             return all(isinstance(arg, Var) or term_vars(arg) <= bound for arg in args)
         case Check(test):
-            return term_vars(test) <= bound
+            return is_known(test, bound)
         case Each(bag, pattern, _):
             computed = (leaf for leaf in leaves(pattern) if not isinstance(leaf, Var))
             return term_vars(bag, *computed) <= bound
@@ -89,7 +89,7 @@ def is_ready(step: Step, bound: Set[str]) -> bool:
         case Combine(_, _, counts, minus):
             return term_vars(*counts, *minus) <= bound
         case Assign(_, term):
-            return term_vars(term) <= bound
+            return is_known(term, bound)
         case NewAndOld(_, _, _, new, old):
             return term_vars(*new, *old) <= bound
         case _:
@@ -98,11 +98,7 @@ def is_ready(step: Step, bound: Set[str]) -> bool:
 
 def known_positions(args: tuple[Term, ...], bound: Set[str]) -> tuple[int, ...]:
     """The positions of ``args`` whose value is known once ``bound`` are."""
-    return tuple(
-        i
-        for i, arg in enumerate(args)
-        if (arg.name in bound if isinstance(arg, Var) else term_vars(arg) <= bound)
-    )
+    return tuple(i for i, arg in enumerate(args) if is_known(arg, bound))
 
 
 def _rank(step: Step, bound: Set[str], keys: Keys) -> float:

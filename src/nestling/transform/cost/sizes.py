@@ -13,7 +13,7 @@ from math import prod
 from nestling.calculus.terms import Call, Const, Term
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
 from nestling.program.statements import TableDecl
-from nestling.program.traverse import factor_vars, term_vars
+from nestling.program.traverse import factor_vars, is_known, term_vars
 from nestling.transform.cost.statistics import FEW, VALUES, Positions, Statistics
 
 #: The share of what is found that passes a test: an equation picks a value, other tests half.
@@ -99,7 +99,7 @@ def _takes_away(monomial: Monomial) -> bool:
 
 
 def _known(factor: Atom | Pointwise, bound: frozenset[str]) -> Positions:
-    return tuple(i for i, arg in enumerate(factor.args) if term_vars(arg) <= bound)
+    return tuple(i for i, arg in enumerate(factor.args) if is_known(arg, bound))
 
 
 def _share(factor: Factor) -> float:

@@ -24,7 +24,7 @@ from nestling.calculus.typing import term_type
 from nestling.program.flat import Atom, Bound, Factor, Lift, Monomial, Query, Test
 from nestling.program.signs import is_exact
 from nestling.program.statements import TableDecl
-from nestling.program.traverse import factor_terms, factor_vars, term_vars
+from nestling.program.traverse import factor_terms, factor_vars, is_known, term_vars
 from nestling.transform.cost.statistics import Statistics
 from nestling.transform.lower.bounds import bound_of, one_range
 from nestling.transform.viewlet.computed import found_by, has_known, linked, not_null, opened, with_values
@@ -263,7 +263,7 @@ def _finds_few(group: list[Atom], known: Names, tables: Tables, statistics: Stat
 
 
 def _positions(atom: Atom, bound: Names) -> tuple[int, ...]:
-    return tuple(i for i, arg in enumerate(atom.args) if term_vars(arg) <= bound)
+    return tuple(i for i, arg in enumerate(atom.args) if is_known(arg, bound))
 
 
 def components(atoms: Sequence[Atom], known: Names) -> list[list[Atom]]:

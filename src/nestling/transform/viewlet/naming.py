@@ -120,4 +120,4 @@ def _step(step: Step, by: dict[str, Term], names: Names, columns: Columns) -> St
 
 
 def _vars(pattern: Term) -> list[Var]:
-    return [node for node in walk(pattern) if isinstance(node, Var)]
+    return [pattern] if isinstance(pattern, Var) else [n for n in walk(pattern) if isinstance(n, Var)]
