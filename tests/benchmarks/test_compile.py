@@ -118,6 +118,19 @@ def test_work_grows_with_the_square_of_the_text_at_most(name, language):
     assert large < 4 * small
 
 
+def test_a_long_sum_is_read_in_work_that_grows_with_its_text():
+    """Each sum in it asked all sums in it whether they are intervals: seconds, where there are thousands."""
+
+    def work(parts):
+        db = nl.Database()
+        db.table("T", {"a": int | None})
+        text = f"SELECT {'a + ' * parts}a AS x FROM T"
+        return counted(lambda: db.view("v", text))
+
+    work(1)
+    assert work(800) < 2.5 * work(400)
+
+
 @pytest.mark.parametrize("kind", JOINS)
 def test_joins_are_defined_and_explained_in_work_that_does_not_double_with_each_table(kind):
     """Twelve tables take less than the square of six would say, where each table more would double it: 64 times."""

@@ -16,6 +16,7 @@ _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 _LARGE_FIRST = ("day", "hour", "minute", "second")
 _SPAN = re.compile(r"([+-]?)(\d+(?:[ :]\d+)*(?:\.\d{1,6})?)", re.ASCII)
 _YEARS = re.compile(r"([+-]?)(\d+)-(\d+)", re.ASCII)
+_SPANS = (exp.Interval, exp.Paren, exp.Add)
 _HINT = "write INTERVAL '3' DAY, '1 02:30:00' DAY TO SECOND, '1-6' YEAR TO MONTH, or '1 day 2 hours'"
 
 
@@ -24,6 +25,9 @@ def interval_of(node: Any, env: SqlEnv) -> int | timedelta | None:
     if isinstance(node, exp.Paren):
         return interval_of(node.this, env)
     if isinstance(node, exp.Add):
+        # Looked at before what is in them: this is asked of every sum in a sum, and most are of columns.
+        if not (isinstance(node.this, _SPANS) and isinstance(node.expression, _SPANS)):
+            return None
         return _together(interval_of(node.this, env), interval_of(node.expression, env), node, env)
     if not isinstance(node, exp.Interval):
         return None
