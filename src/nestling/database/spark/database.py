@@ -173,9 +173,10 @@ class SparkDatabase(EvolvingLake):
         with self._changing():
             if once is not None:
                 self._remember(ONCE)
-            few = few_changes(changes, sign, self._state.running.transaction_rows)
+            widths: dict[str, float] = {}
+            few = few_changes(changes, sign, self._state.running.transaction_rows, widths)
             if few is None:
-                return self._apply_large(changes, sign, once)
+                return self._apply_large(changes, sign, once, widths)
             with self.transaction() as change:
                 if once is None:
                     change.apply(self._in_order(few))
@@ -189,7 +190,11 @@ class SparkDatabase(EvolvingLake):
         return {name: changes[name] for name in names}
 
     def _apply_large(
-        self, changes: Mapping[str, Any], sign: int = 1, once: tuple[str, int] | None = None
+        self,
+        changes: Mapping[str, Any],
+        sign: int = 1,
+        once: tuple[str, int] | None = None,
+        widths: Mapping[str, float] | None = None,
     ) -> Refresh:
         with self._access.looking():
             if once is not None and not is_later(self._state, once):
@@ -206,7 +211,7 @@ class SparkDatabase(EvolvingLake):
                 table = self._state.tables[name]
                 if not is_frame(rows):
                     rows = as_frame(large.session, table.record, rows.items())
-                large.apply(table, rows, sign)
+                large.apply(table, rows, sign, (widths or {}).get(name))
             if once is not None:
                 note_batch(large, once)
             return self._loaded(large)

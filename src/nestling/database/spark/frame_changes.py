@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from nestling.calculus.types import Record
@@ -26,9 +27,12 @@ from nestling.frontend.schema import (
 )
 from nestling.quoting import sql_name
 
+#: Bytes of a row, of a DataFrame that has too many.
+Width = Callable[[float], None]
 
-def few_rows(frame: Any, most: int) -> list[dict[str, Any]] | None:
-    """The rows of a DataFrame, if they are no more than ``most``."""
+
+def few_rows(frame: Any, most: int, width: Width | None = None) -> list[dict[str, Any]] | None:
+    """The rows of a DataFrame, if they are no more than ``most``; else ``width`` is told what one takes."""
     check_batch(frame)
     some = frame.limit(most + 1)
     if is_here(some):
@@ -38,6 +42,8 @@ def few_rows(frame: Any, most: int) -> list[dict[str, Any]] | None:
         WORK.queries += 1
         table = some.toArrow()
     if table.num_rows > most:
+        if width is not None:
+            width(table.nbytes / table.num_rows)
         return None
     rows = arrow_rows(table)
     return without_zones(rows) if any(map(has_zones, table.schema.types)) else rows
@@ -81,14 +87,17 @@ def signed(rows: list[dict[str, Any]], feed: bool, sign: int = 1) -> Any:
     return z_bag(rows) if feed else Pairs((row, sign) for row in rows)
 
 
-def few_changes(changes: Mapping[str, Any], sign: int, most: int) -> dict[str, Any] | None:
-    """Changes of several tables as Z-bags, if they are few; what is no DataFrame is one already."""
+def few_changes(
+    changes: Mapping[str, Any], sign: int, most: int, widths: dict[str, float]
+) -> dict[str, Any] | None:
+    """Changes of several tables as Z-bags, if they are few; what is no DataFrame is one already. Of one that has too
+    many ``widths`` has the bytes of a row."""
     found = {}
     for table, change in changes.items():
         if not is_frame(change):
             found[table] = change
             continue
-        rows = few_rows(change, most)
+        rows = few_rows(change, most, partial(widths.__setitem__, table))
         if rows is None:
             return None
         found[table] = signed(rows, is_feed(change.columns), sign)

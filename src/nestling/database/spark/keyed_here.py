@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nestling.calculus.types import Bag, Record
+from nestling.calculus.types import Bag, Record, dictionary_name
+from nestling.database.definitions import TableDef
 from nestling.database.spark.keyed import FlatRows
 from nestling.engine.spark import limits
 from nestling.engine.spark.engine import SparkEngine
@@ -40,14 +41,16 @@ def fetched(engine: SparkEngine, rows: FlatRows) -> Here | None:
     return found if sum(table.num_rows for table in found.values()) <= limits.MAX_COLLECTED_ROWS else None
 
 
-def is_right(engine: SparkEngine, moment: LakeState, rows: FlatRows, here: Here) -> bool | None:
+def is_right(engine: SparkEngine, moment: LakeState, table: TableDef, here: Here) -> bool | None:
     """Whether all that goes is there and every key stays the key of one row; ``None`` where that is for Spark."""
-    name, (place,) = rows.table.name, rows.places
+    name, (place, *more) = table.name, table.declarations[table.name].key
+    if more:
+        return None
     main, key = here[name], f"k{place}"
     gone = main.filter(_less(main))
     asked = [(name, key, gone.select([key]))]
-    for inner, label in rows.labels.items():
-        asked.append((inner, "k0", gone.select([f"k{label}"]).rename_columns(["k0"])))
+    for path, label in table.labels.items():
+        asked.append((dictionary_name(name, path), "k0", gone.select([f"k{label}"]).rename_columns(["k0"])))
     for source, _, wanted in asked:
         there = _at(engine, moment, source, wanted)
         if there is None:

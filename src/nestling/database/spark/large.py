@@ -11,23 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Type, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef
 from nestling.database.feed import FEED_COLUMNS, SIGNS, z_bag
 from nestling.database.refused import check_removable, key_taken, no_row
-from nestling.database.spark.frame_changes import is_feed
+from nestling.database.spark.frame_changes import check_batch, is_feed
 from nestling.database.spark.frame_values import canonical, value_of, wrong
 from nestling.database.spark.keyed import FlatRows, is_flat_by_key
 from nestling.database.spark.keyed_here import fetched, is_right
+from nestling.database.spark.rows_here import rows_here, shredded
 from nestling.database.spark.shredding import Column, by_key, flat, leaves, named, numbered
 from nestling.engine.spark import limits
 from nestling.engine.spark.batch import size
 from nestling.engine.spark.frames import table_rows
 from nestling.engine.spark.relations import UNCOUNTED, joins_text, summed, touched_by
 from nestling.engine.spark.session import settings
-from nestling.engine.spark.state import SourceRows, TempView, register_frame
+from nestling.engine.spark.state import (
+    SourceRows,
+    TempView,
+    all_of,
+    arrow_frame,
+    register_frame,
+    unregistered,
+)
 from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import values
 from nestling.errors import ChangeError
@@ -49,7 +58,7 @@ class Large:
         assert state.running.durable is not None
         self.durable = state.running.durable
         #: What is added to each flat table, and the tables with it.
-        self.changes: dict[str, list[str]] = {}
+        self.changes: dict[str, list[TempView]] = {}
         self.then = self.now.next()
         self._views: list[str] = []
         self._totals = 0
@@ -158,8 +167,10 @@ class Large:
 
     # -- what changes in a table
 
-    def apply(self, table: TableDef, frame: Any, sign: int) -> None:
-        """The rows of a DataFrame that come and go, or all of which come or go."""
+    def apply(self, table: TableDef, frame: Any, sign: int, width: float | None = None) -> None:
+        """The rows of a DataFrame that come and go, or all of which come or go; one takes ``width`` bytes."""
+        if self._apply_here(table, frame, sign, width):
+            return
         rows = self.rows_of(table, frame)
         if is_flat_by_key(table):
             found = FlatRows(self, table, self.counted(table.record, rows, sign, in_order=False))
@@ -169,6 +180,20 @@ class Large:
             if self._changes_keyed(found):
                 return
         self._change(table, self.total(self.counted(table.record, rows, sign)))
+
+    def _apply_here(self, table: TableDef, frame: Any, sign: int, width: float | None) -> bool:
+        """Apply the rows of a DataFrame, if they may all come here and nothing is wrong with them."""
+        if table.append_only or not is_flat_by_key(table):
+            return False
+        check_batch(frame)
+        rows = rows_here(frame, width)
+        here = None if rows is None else shredded(table, rows, sign)
+        if here is None or not is_right(self.engine, self.then, table, here):
+            return False
+        for name, part in here.items():
+            self._keep(name, unregistered(partial(arrow_frame, self.session, part), part.num_rows, ()))
+        self.here |= here
+        return True
 
     def change(self, table: TableDef, counted: str) -> None:
         """Nested rows that come and go, each once."""
@@ -196,7 +221,7 @@ class Large:
         """Arrow compares what few rows were shredded to, which comes here anyway; of more a query does."""
         is_first = not any(name in self.changes for name in rows.rows)
         here = fetched(self.engine, rows) if is_first and self.came <= limits.MAX_FETCHED_ROWS else None
-        found = None if here is None else is_right(self.engine, self.then, rows, here)
+        found = None if here is None else is_right(self.engine, self.then, rows.table, here)
         if found is None:
             wrong = [*rows.differing(), f"SELECT 1 AS one FROM ({rows.taken()})"]
             found = not self.rows(f"SELECT 1 AS one FROM ({' UNION ALL '.join(wrong)}) LIMIT 1")
@@ -224,7 +249,7 @@ class Large:
             for name, rows in self.here.items()
             if len(self.changes.get(name, ())) == 1 and sums_here(layouts[name])
         }
-        rows = {name: _all(views) for name, views in self.changes.items() if name not in found}
+        rows = {name: all_of(views) for name, views in self.changes.items() if name not in found}
         once = {name for name in self.distinct if len(self.changes[name]) == 1}
         found |= self.engine.written(rows, self.came, max(1, self.bytes // limits.BYTES_PER_FILE), once)
         return {name: part for name, part in found.items() if size(part)}
@@ -242,12 +267,15 @@ class Large:
     def _given(self, name: str, places: Sequence[int]) -> str:
         """What stands at ``places`` in the rows that come, as ``g0, g1, …``."""
         columns = ", ".join(f"k{p} AS g{i}" for i, p in enumerate(places))
-        return f"SELECT {columns} FROM ({_all(self.changes[name])}) WHERE m0 > 0"
+        return f"SELECT {columns} FROM ({all_of(self.changes[name])}) WHERE m0 > 0"
 
     def _add(self, name: str, text: str) -> None:
-        view, stored = self.query(text), self.then.stored[name]
-        self.changes.setdefault(name, []).append(view)
-        self.then.stored[name] = SourceRows((*stored.files, TempView(view, UNCOUNTED)), stored.recent)
+        self._keep(name, TempView(self.query(text), UNCOUNTED))
+
+    def _keep(self, name: str, rows: TempView) -> None:
+        stored = self.then.stored[name]
+        self.changes.setdefault(name, []).append(rows)
+        self.then.stored[name] = SourceRows((*stored.files, rows), stored.recent)
 
     # -- rows that go
 
@@ -387,7 +415,3 @@ def _refused(record: Record, rows: Any) -> str:
     kinds = ", ".join(map(sql_text, SIGNS))
     unknown = f"_change_type IS NULL OR _change_type NOT IN ({kinds}) OR " if feed else ""
     return unknown + wrong(record, (rows.drop(*FEED_COLUMNS) if feed else rows).schema)
-
-
-def _all(views: Sequence[str]) -> str:
-    return " UNION ALL ".join(f"SELECT * FROM {view}" for view in views)

@@ -13,6 +13,7 @@ from nestling.database.references import check_same, referred
 from nestling.database.refused import key_taken, shown_key
 from nestling.database.statements import no_target, twice
 from nestling.engine.spark.relations import difference, joins_text
+from nestling.engine.spark.state import TempView, all_of
 from nestling.engine.spark.types import values
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class _Keeping:
         given = ", ".join(f"{column} AS g{i}" for i, column in enumerate(columns))
         there = " AND ".join(f"{column} IS NOT NULL" for column in columns)
         new = self.large.written(
-            f"SELECT {given} FROM ({_all(self.large.changes[site.flat])}) WHERE {there}"
+            f"SELECT {given} FROM ({all_of(self.large.changes[site.flat])}) WHERE {there}"
             f" GROUP BY {', '.join(columns)} HAVING SUM(m0) > 0"
         )
         missing = self._without_row(site, f"SELECT * FROM {new}")
@@ -74,7 +75,7 @@ class _Keeping:
     def check_set(self, name: str) -> None:
         places = tuple(range(len(self.layouts[name].keys)))
         given = ", ".join(f"k{i} AS g{i}" for i in places)
-        new = f"SELECT {given} FROM ({_all(self.large.changes[name])}) WHERE m0 > 0"
+        new = f"SELECT {given} FROM ({all_of(self.large.changes[name])}) WHERE m0 > 0"
         columns = ", ".join(f"k{i}" for i in places)
         text = f"SELECT {columns} FROM ({self.large.after(name, places, new)}) WHERE m0 > 1 LIMIT 1"
         for row in self._found(name, text, places):
@@ -84,7 +85,7 @@ class _Keeping:
         """No other table of the family will have the key of a row that comes."""
         places = self.objects.tables[name].declarations[name].key
         columns = ", ".join(f"k{place} AS g{i}" for i, place in enumerate(places))
-        came = f"SELECT {columns} FROM ({_all(self.large.changes[name])}) WHERE m0 > 0"
+        came = f"SELECT {columns} FROM ({all_of(self.large.changes[name])}) WHERE m0 > 0"
         for other in self.objects.families[name]:
             if other != name:
                 theirs = self.objects.tables[other].declarations[other].key
@@ -110,11 +111,11 @@ class _Keeping:
                     followed |= self._follow(site, self._gone(site, table, views))
         return followed
 
-    def _gone(self, site: Site, table: str, views: Sequence[str]) -> str:
+    def _gone(self, site: Site, table: str, views: Sequence[TempView]) -> str:
         """The keys that went from ``table`` and that no row which ``site`` may lead to will have, ``g0, g1, …``."""
         places = self.objects.tables[table].declarations[table].key
         columns = ", ".join(f"k{place} AS g{i}" for i, place in enumerate(places))
-        went = f"SELECT DISTINCT {columns} FROM ({_all(views)}) WHERE m0 < 0"
+        went = f"SELECT DISTINCT {columns} FROM ({all_of(views)}) WHERE m0 < 0"
         return self.large.written(self._without_row(site, went))
 
     def _follow(self, site: Site, gone: str) -> bool:
@@ -150,7 +151,7 @@ class _Keeping:
     def check_fixed(self, name: str) -> None:
         """Fixed columns of rows that stay are as they were."""
         decl, layout = self.objects.tables[name].declarations[name], self.layouts[name]
-        change = self.large.written(difference(_all(self.large.changes[name]), layout))
+        change = self.large.written(difference(all_of(self.large.changes[name]), layout))
         same = [joins_text(f"o.k{place}", f"n.k{place}", layout.keys[place]) for place in decl.key]
         fixed = [joins_text(f"o.k{place}", f"n.k{place}", layout.keys[place]) for place in decl.fixed]
         width = len(layout.keys)
@@ -164,7 +165,3 @@ class _Keeping:
 
     def _found(self, flat: str, text: str, places: Sequence[int]) -> list[tuple[Any, ...]]:
         return values([self.layouts[flat].keys[i] for i in places], self.large.engine.arrow(text))
-
-
-def _all(views: Sequence[str]) -> str:
-    return " UNION ALL ".join(f"SELECT * FROM {view}" for view in views)

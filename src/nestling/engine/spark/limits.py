@@ -17,6 +17,8 @@ MAX_DRIVER_ROWS = 60_000
 #: How many times as many changed rows its statements may start from: for two statements on 120,000 items a query of
 #: Spark took 6 to 9 s of CPU, the driver 3.
 CHANGE_FACTOR = 4
+#: Changed rows from which on Arrow runs the statements that it can.
+MIN_JOINED_ROWS = 2_000
 #: Entries that one look-up on the driver may find; beyond, Spark runs the stage.
 MAX_LOOKUP_ENTRIES = 200_000
 #: Bytes of row groups that the driver caches.
@@ -54,9 +56,12 @@ STORED_PER_TRANSACTION_ROW = 250
 TRANSACTION_FACTOR = 2
 #: Rows of a change up to which what Spark shreds them to comes to the driver, to be applied there: by one query for
 #: all views, where rows in files take one for each map and table.
-MAX_FETCHED_ROWS = 100_000
-#: Rows of flat tables in a batch up to which its results come to the driver; those of a larger one stay in files.
-MAX_COLLECTED_ROWS = 400_000
+MAX_FETCHED_ROWS = 250_000
+#: Bytes of these, by what the first ones take: nested rows come as they are where they are no more.
+MAX_FETCHED_BYTES = 200_000_000
+#: Rows of flat tables in a batch up to which its results come to the driver; those of a larger one stay in files. By
+#: Arrow 1.5 million rows of five columns take 150 MB.
+MAX_COLLECTED_ROWS = 1_500_000
 #: Rows of a result that one task may find for the driver; beyond, the batch runs again, to files.
 MAX_ROWS_PER_TASK = 500_000
 #: Rows that break a constraint, as many as an error message has.

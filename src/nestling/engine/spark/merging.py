@@ -42,7 +42,7 @@ def merged_here(lake: Lake, files: Sequence[DataFile], layout: Layout, whole: bo
 def summed_here(rows: Any, layout: Layout) -> Any:
     """``rows`` summed by key as far as Arrow sums as Spark does, those that change something."""
     if not is_summed_here(layout) or not all(
-        _fits(rows.column(f"m{i}"), t) for i, t in enumerate(layout.measures)
+        fits(rows.column(f"m{i}"), t) for i, t in enumerate(layout.measures)
     ):
         return rows
     try:
@@ -68,7 +68,8 @@ def has_keys_once(rows: Any, layout: Layout) -> bool:
     return bool(is_there and rows.group_by(layout.key_names).aggregate([]).num_rows == rows.num_rows)
 
 
-def _fits(column: Any, type_: Any) -> bool:
+def fits(column: Any, type_: Any) -> bool:
+    """Whether a sum of the column has all its digits."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

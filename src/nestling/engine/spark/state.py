@@ -78,9 +78,18 @@ class SourceRows:
 
 def register(session: Any, table: Any) -> TempView:
     """An Arrow table as a temporary view."""
+    return register_frame(arrow_frame(session, table), table.num_rows)
+
+
+def arrow_frame(session: Any, table: Any) -> Any:
+    """An Arrow table as a DataFrame."""
     # Said outright: a session may take moments without a time zone for those with one.
-    frame = session.createDataFrame(table, schema=ddl(table.schema))
-    return register_frame(frame, table.num_rows)
+    return session.createDataFrame(table, schema=ddl(table.schema))
+
+
+def all_of(views: Iterable[TempView]) -> str:
+    """The rows of some views."""
+    return " UNION ALL ".join(f"SELECT * FROM {view.view}" for view in views)
 
 
 def register_frame(

@@ -33,6 +33,17 @@ def first_keys(layout: Layout, positions: Sequence[int], wanted: Set[Row]) -> li
     return [values[place] for values in found] if all(len(values) == width for values in found) else None
 
 
+def labelled_keys(layout: Layout, place: int, labels: Any) -> Any:
+    """The same for a column of labels, where the first column is an int and the whole key."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if layout.key != (0,) or layout.keys[0] != INT or not is_labelled(layout, (place,)):
+        return None
+    found = pc.extract_regex(labels, r"^s\d+:.*\(i(?P<key>-?\d+);\)$")
+    return None if found.null_count else pc.struct_field(found, 0).cast(pa.int64())
+
+
 def _label(layout: Layout, positions: Sequence[int]) -> int | None:
     if 0 in positions or 0 not in layout.key or not all(layout.keys[p] in _WRITTEN for p in layout.key):
         return None

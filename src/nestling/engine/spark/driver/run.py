@@ -9,7 +9,7 @@ Law: it adds what the query of the statements adds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import localcontext
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -21,7 +21,8 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.events import event_rows
 from nestling.engine.spark.driver.exact import is_exact, is_kept_in_order, is_key
 from nestling.engine.spark.driver.files import Files
-from nestling.engine.spark.driver.labelled import is_labelled
+from nestling.engine.spark.driver.joined import is_joined, joined, once
+from nestling.engine.spark.driver.labelled import is_labelled, labelled_keys
 from nestling.engine.spark.driver.lookup import Budget, Found, TooMuchError, cells, entries, rows_at
 from nestling.engine.spark.driver.values import add_up
 from nestling.engine.spark.driver.write import LookUp, Written, written
@@ -65,6 +66,11 @@ class Driver:
             by_target.setdefault(statement.target, []).append(statement)
         for target, mine in by_target.items():
             layout, left = moment.layouts[target], looking.budget.values
+            table = self._joined(mine, layout, looking)
+            if table is not None:
+                found[target] = table
+                continue
+            looking.budget.values = left
             pairs = self._solved(mine, moment, {target: layout}, looking=looking)
             if pairs is None:
                 looking.budget.values = left  # what is too much for one is left for the others
@@ -74,6 +80,23 @@ class Driver:
                     add_up(sums, some)
                 found[target] = changed(sums, layout)
         return found
+
+    def _joined(self, statements: Sequence[Statement], target: Layout, looking: _Looking) -> Any:
+        """What statements on many changed rows add, by Arrow; ``None`` where the rows go one by one, or to Spark."""
+        moment = looking.moment
+        changes = [moment.changes[name] for s in statements for name in reads(s) if is_change(name)]
+        if not any(change.size >= limits.MIN_JOINED_ROWS for change in changes):
+            return None
+        runs = [self._of(statement, moment, target, ()) for statement in statements]
+        some = [run for run in runs if run is not None]
+        if (
+            any(change.table is None for change in changes)
+            or len(some) < len(runs)
+            or not all(is_joined(statement, moment.layouts, target) for statement in statements)
+            or gone_through(some, moment) > limits.MAX_DRIVER_VALUES
+        ):
+            return None
+        return joined(statements, target, moment, looking.table_at)
 
     @_exactly
     def answer(
@@ -197,6 +220,7 @@ class _Looking:
     moment: LakeState
     budget: Budget = field(default_factory=Budget)
     known: dict[LookUp, tuple[set[Row], Found]] = field(default_factory=dict)
+    tables: dict[LookUp, tuple[Any, Any]] = field(default_factory=dict)
 
     def for_run(self, run: Written, number: int, keys: set[Row]) -> Found:
         return self.at(run.lookups[number], keys)
@@ -208,6 +232,30 @@ class _Looking:
         found = self._found(lookup, keys)
         self.known[lookup] = (keys, found)
         return found
+
+    def table_at(self, name: str, place: int, column: Any) -> Any:
+        """The rows of a source that have some value of ``column`` at ``place``, as an Arrow table, each key once."""
+        import pyarrow.compute as pc
+
+        asked, lookup = pc.unique(column), LookUp(name, (place,))
+        before = self.tables.get(lookup)
+        if before is None or not before[0].equals(asked):
+            before = self.tables[lookup] = asked, self._table_at(name, place, asked)
+        return before[1]
+
+    def _table_at(self, name: str, place: int, asked: Any) -> Any:
+        import pyarrow as pa
+
+        moment, budget = self.moment, replace(self.budget, entries=limits.MAX_COLLECTED_ROWS)
+        stored, layout = moment.stored[name], moment.layouts[name]
+        keys = labelled_keys(layout, place, asked)
+        values = pa.table({f"k{place}": asked} if keys is None else {"k0": keys})
+        try:
+            rows = rows_at(self.driver.files, stored, layout, values, budget)
+        except TooMuchError:
+            return None
+        self.budget.values = budget.values
+        return rows if moment.is_summed(name) else once(rows, layout)
 
     def all_of(self, name: str) -> Callable[[Sequence[int], set[Row]], Found]:
         """Looks into one source."""
