@@ -84,7 +84,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "matches": ("(",), "like": ("a!", "!"), "round": (2_000_000,), "regexp_replace": ("b", "$7"),
     "regexp_extract": ("b", 1), "regexp_count": ("(",), "regexp_substr": ("(",), "regexp_instr": ("(",),
     "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,),
-    "split_size": ("(", -1), "split_at": ("(", -1, 0), "get_json_object": ("a",), "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
+    "split_size": ("(", -1), "split_at": ("(", -1, 0), "get_json_object": ("a",),
+    "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
 }  # fmt: skip
 #: What these constants stand behind, where that is no text.
 BEFORE = {
