@@ -65,7 +65,7 @@ def rows_of(table):
 
 
 def tell(change):
-    for inner in change.inner:
+    for inner in sorted(change.inner, key=lambda inner: inner.key):
         for sign, elements in (("-", inner.deleted), ("+", inner.inserted)):
             for element in elements:
                 print(f"  {inner.key[0]}, {'.'.join(inner.path)} {sign} {tuple(element)}")

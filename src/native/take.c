@@ -10,6 +10,10 @@ static int is_alike(const Map *a, const Map *b) {
 /* The number here of a text that has one there; ``known``: those that were asked for, by their number there. */
 static int number_of(Texts *to, const Texts *from, char kind, i64 *word, i64 *known) {
     if (*word == NIL) return DONE;
+    if (*word <= 0 || *word >= from->top || !from->value[*word]) {
+        PyErr_SetString(PyExc_SystemError, "a text that has no number");
+        return FAILED;
+    }
     i64 *number = &known[*word];
     if (!*number && texts_number(to, kind, from->value[*word], number)) return FAILED;
     *word = *number;

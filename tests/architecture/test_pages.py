@@ -173,6 +173,7 @@ def insertion(db: nl.Database) -> Callable[[], Any]:
     return lambda: db.table("orders").at(7).items.insert([{"pid": 2, "qty": 1}])
 
 
+@pytest.mark.in_python
 def test_the_walk_of_a_definition(tmp_path):
     db = shop(path=tmp_path / "shop.nest")
 
@@ -181,6 +182,7 @@ def test_the_walk_of_a_definition(tmp_path):
     )
 
 
+@pytest.mark.in_python
 def test_the_life_of_a_change(tmp_path):
     with shop(path=tmp_path / "shop.nest") as db:
         view = db.view("totals", totals)

@@ -1,5 +1,7 @@
 """``nestling verify``: ✓ and ✗, and the exit code."""
 
+import pytest
+
 from tests.cli.commands import EXAMPLES, masked, nestling, write
 
 BROKEN = """
@@ -26,6 +28,7 @@ def test_views_that_are_right():
     ]
 
 
+@pytest.mark.in_python
 def test_a_view_that_is_wrong(tmp_path):
     write(tmp_path, pipeline=BROKEN)
 

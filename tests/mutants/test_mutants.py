@@ -9,6 +9,9 @@ from tests.engines.spark.session import missing
 from tests.mutants import database, lake, local, lowering, spark, viewlet
 from tests.mutants.mutant import Mutant, NoMutant, catch, example
 
+#: What is broken of an engine is the embedded one's.
+pytestmark = pytest.mark.in_python
+
 TABLES = {
     "lowering": lowering.MUTANTS,
     "viewlet": viewlet.MUTANTS,

@@ -1,7 +1,7 @@
 """Engines of this process, native where a program has byte code, and in Python where it has not.
 
-The choice is no part of what anything means. ``NESTLING_NATIVE=1`` asks for native engines, where the extension was
-built; without it, or with ``0``, all are in Python.
+The choice is no part of what anything means. Where the extension was built, engines are native; ``NESTLING_NATIVE=0``
+has all of them in Python. ``1`` asks for native engines wherever it is, and ``explain`` says why there are none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def available() -> bool:
 
 def chosen() -> Engines:
     """How the engines of a database are made."""
-    return NATIVE if os.environ.get("NESTLING_NATIVE") == "1" else bulk.EMBEDDED
+    asked = os.environ.get("NESTLING_NATIVE")
+    return NATIVE if asked == "1" or (asked != "0" and available()) else bulk.EMBEDDED
 
 
 def native_engine(program: Program) -> NativeEngine | str:

@@ -245,7 +245,7 @@ def test_what_is_no_program_is_refused(text: bytes) -> None:
 # how it is chosen
 
 
-@pytest.mark.parametrize(("asked", "is_native"), [("1", True), ("0", False), ("", False)])
+@pytest.mark.parametrize(("asked", "is_native"), [("1", True), ("0", False), ("", True)])
 def test_the_environment_chooses(monkeypatch: pytest.MonkeyPatch, asked: str, is_native: bool) -> None:
     monkeypatch.setenv("NESTLING_NATIVE", asked)
     db = nl.Database()

@@ -10,10 +10,9 @@ from rich.console import Console
 from nestling.cli.demo.films import CATALOGUE, FIRST, JARHEAD
 from nestling.cli.demo.growth import Growth
 from nestling.cli.demo.measure import MeasuredChange, MeasuredView
-from nestling.cli.demo.show import code, function_text, heading, related_table
+from nestling.cli.demo.show import code, heading, related_table
 from nestling.cli.terminal import counted, progress
 from nestling.database import Database
-from nestling.engine.local.engine import LocalEngine
 
 TEXT = """\
 db.table("M", {"name": str, "gen": str, "dir": str}, key="name")
@@ -90,9 +89,8 @@ def _trigger(console: Console) -> None:
     console.print(
         "\nThis is the code that Nestling generated for one movie that comes or goes. It has no loop:"
     )
-    engine = _database()._state.engine
-    assert isinstance(engine, LocalEngine)
-    console.print(code(function_text(engine.source, "on_M")))
+    functions = _database()._state.described("related").functions("related", ["M"])
+    console.print(code(dict(functions)["on_M"]))
     console.print(
         "So its cost does not depend on how many movies there are. The inner lists are put together from "
         "these indexes when they are read; with a subscriber, the trigger also visits the lists that change."

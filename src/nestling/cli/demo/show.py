@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
 from rich.console import Console, RenderableType
@@ -29,14 +28,6 @@ def heading(console: Console, number: int, title: str) -> None:
 def code(text: str) -> RenderableType:
     """Python text."""
     return Panel(Syntax(text, "python", theme="ansi_dark", background_color="default"), border_style="dim")
-
-
-def function_text(source: str, name: str) -> str:
-    """The text of one function of a module."""
-    found = next(
-        node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == name
-    )
-    return ast.get_source_segment(source, found) or ""
 
 
 def related_table(view: View, change: Change, title: str) -> Table:
