@@ -62,7 +62,8 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "regexp_substr": [("[0-9]+",), ("$",)],
     "regexp_instr": [("[0-9]+",), ("b",)],
     "clock_trunc": [("HOUR",), ("second",)], "clock_diff": [("MINUTE",), ("MILLISECOND",)],
-    "split_size": [(",", -1), ("[a-c]", 2), ("", -1), ("x*", 0)],
+    "split_size": [(",", -1), ("[a-c]", 2), ("", -1), ("b", 0)],
+    "split_at": [(",", -1, 1), ("[a-c]", 2, 0), ("", -1, 2), ("b", 0, 7)],
     "next_day": [("MO",), ("sunday",), ("Thu",)],
     "date_format": [("yyyy-MM-dd HH:mm:ss.SSSSSS",), ("EEE, d MMM y h:m:s a",), ("EEEE D 'of' MMMM yy ''''",),
                     ("Q DDD hh",)],
@@ -70,6 +71,8 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     **{name: [(0,), (2,), (5,), (11,)] for name in ("float_digit", "square_digit")},
     "get_json_object": [("$.a",), ("$[0].b",), ("$",), ("$['a'].b[1]",)],
     **{f"json_{name}": [("a",), ("b",)] for name in ("field", "int", "float", "bool")},
+    **{f"{kind}variant_{name}": [("$",), ("$.a",), ("$[0].b",), ("$['a']['b'][1]",)]
+       for kind in ("", "try_") for name in ("text", "int", "float", "bool")},
     "json_nested": [("a", "["), ("a", "{"), ("b", "[")],
     "json_items": [(type_,) for type_ in ("STRING", "INT", "DOUBLE", "STRUCT<v: STRING>", "ARRAY<BOOLEAN>")],
     "truncate": [(unit,) for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "era")],
@@ -83,7 +86,9 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "matches": ("(",), "like": ("a!", "!"), "round": (2_000_000,), "regexp_replace": ("b", "$7"),
     "regexp_extract": ("b", 1), "regexp_count": ("(",), "regexp_substr": ("(",), "regexp_instr": ("(",),
     "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,),
-    "split_size": ("(", -1), "get_json_object": ("a",), "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
+    "split_size": ("(", -1), "split_at": ("(", -1, 0), "get_json_object": ("a",),
+    **{f"try_variant_{name}": ("a",) for name in ("text", "int", "float", "bool")},
+    "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
 }  # fmt: skip
 #: What these constants stand behind, where that is no text.
 BEFORE = {
