@@ -17,6 +17,16 @@ VARIANTS: dict[str, Texts] = {
     "variant_where": (f"SELECT a, b FROM r WHERE TRY_CAST(try_parse_json({_SOME}):v AS INT) > 0 OR parse_json({_TEXT}):s.y[1]::BOOLEAN AND c IS NULL", ""),
     "variant_empty": ("SELECT parse_json(NULL):a::INT AS x, try_variant_get(try_parse_json(c), '$', 'STRING') IS NULL AS y FROM r", ""),
 }  # fmt: skip
+#: Running extremes in the order of what they are of, over ``t``.
+EXTREMES: dict[str, Texts] = {
+    "running_max_own": ("SELECT k, max(x) OVER (PARTITION BY g ORDER BY x) AS a, min(x) OVER (PARTITION BY g ORDER BY x DESC) AS b, max(k) OVER (ORDER BY k) AS c FROM t",
+                        "SELECT k, max(x) OVER (PARTITION BY g ORDER BY x NULLS FIRST), min(x) OVER (PARTITION BY g ORDER BY x DESC NULLS LAST), max(k) OVER (ORDER BY k) FROM t"),
+    "running_min_own": ("SELECT k, min(x) OVER (PARTITION BY g ORDER BY x) AS a, max(x) OVER (ORDER BY x DESC) AS b, min(k) OVER (PARTITION BY g ORDER BY k ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS c FROM t",
+                        "SELECT k, min(x) OVER (PARTITION BY g ORDER BY x NULLS FIRST), max(x) OVER (ORDER BY x DESC NULLS LAST), min(k) OVER (PARTITION BY g ORDER BY k ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM t"),
+    "running_own_nulls": "SELECT k, max(x) OVER (PARTITION BY g ORDER BY x NULLS LAST) AS a, min(x) OVER (ORDER BY x NULLS LAST) AS b, min(x) OVER (ORDER BY x DESC NULLS FIRST) AS c, max(x) OVER (PARTITION BY g ORDER BY x DESC NULLS FIRST) AS d FROM t",
+    "running_own_summed": ("SELECT g, sum(m) AS s FROM (SELECT g, max(x) OVER (PARTITION BY g ORDER BY x) AS m FROM t) q GROUP BY g",
+                           "SELECT g, sum(m) FROM (SELECT g, max(x) OVER (PARTITION BY g ORDER BY x NULLS FIRST) AS m FROM t) q GROUP BY g"),
+}  # fmt: skip
 #: Over ``r``.
 PATTERNS: dict[str, Texts] = {
     "like_any": ("SELECT a, c LIKE ANY ('a%', '%b', NULL) AS x, c LIKE SOME ('a') AS y, c NOT LIKE ANY ('a%', 'b%') AS z FROM r",
