@@ -61,7 +61,7 @@ DDL = {
         "⟨id: int, customer: str, items: Bag(⟨pid: int, qty: int⟩)⟩"
     ),
     "a TINYINT, b smallint, c BIGINT, d LONG, e Integer": "⟨a: int, b: int, c: int, d: int, e: int⟩",
-    "a FLOAT, b DOUBLE, c REAL": "⟨a: float, b: float, c: float⟩",
+    "a DOUBLE, b DOUBLE NULL": "⟨a: float, b: float?⟩",
     "a DECIMAL(10,2), b DECIMAL, c DEC(3, 1)": "⟨a: decimal, b: decimal, c: decimal⟩",
     "a STRING, b VARCHAR(20), c CHAR(3), d BINARY, e BOOLEAN": "⟨a: str, b: str, c: str, d: bytes, e: bool⟩",
     "a DATE, b TIMESTAMP, c TIMESTAMP_NTZ": "⟨a: date, b: datetime, c: datetime⟩",

@@ -71,6 +71,8 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     **{name: [(0,), (2,), (5,), (11,)] for name in ("float_digit", "square_digit")},
     "get_json_object": [("$.a",), ("$[0].b",), ("$",), ("$['a'].b[1]",)],
     **{f"json_{name}": [("a",), ("b",)] for name in ("field", "int", "float", "bool")},
+    **{f"{kind}variant_{name}": [("$",), ("$.a",), ("$[0].b",), ("$['a']['b'][1]",)]
+       for kind in ("", "try_") for name in ("text", "int", "float", "bool")},
     "json_nested": [("a", "["), ("a", "{"), ("b", "[")],
     "json_items": [(type_,) for type_ in ("STRING", "INT", "DOUBLE", "STRUCT<v: STRING>", "ARRAY<BOOLEAN>")],
     "truncate": [(unit,) for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "era")],
@@ -85,6 +87,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "regexp_extract": ("b", 1), "regexp_count": ("(",), "regexp_substr": ("(",), "regexp_instr": ("(",),
     "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,),
     "split_size": ("(", -1), "split_at": ("(", -1, 0), "get_json_object": ("a",),
+    **{f"try_variant_{name}": ("a",) for name in ("text", "int", "float", "bool")},
     "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
 }  # fmt: skip
 #: What these constants stand behind, where that is no text.

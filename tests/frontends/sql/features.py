@@ -7,6 +7,7 @@ from tests.frontends.sql import later_features as later
 from tests.frontends.sql import more_features as more
 from tests.frontends.sql import nested_features as nested
 from tests.frontends.sql import series_features as series
+from tests.frontends.sql import variant_features as variants
 
 
 @dataclass(frozen=True)
@@ -454,3 +455,6 @@ feature("r", **arrays.JOINS)
 feature("l", **arrays.LATERAL)
 feature("r", **series.SERIES)
 feature("m", **series.MOMENTS)
+feature("r", **variants.VARIANTS)
+feature("r", **variants.PATTERNS)
+feature("t", **variants.EXTREMES)

@@ -23,7 +23,7 @@ REFUSED = {
 #: What is evaluated on every read: an extreme within a bound, rows within bounds of two columns, and rows that a query
 #: inside a query looks for by what is known around both. It may only shrink.
 ON_READ = {
-    "window_max_running", "window_min_running", "more_w_max_run", "more_corr_max_less", "more_corr_max_other",
+    "more_w_max_run", "more_corr_max_less", "more_corr_max_other",
     "more_corr_two_bounds", "more_anti_two_less", "more_exists_in_exists",
 }  # fmt: skip
 STATES = 4

@@ -13,9 +13,10 @@ from nestling.calculus.library.moments import MOMENTS
 from nestling.calculus.library.numbers import NUMBERS
 from nestling.calculus.library.series import SERIES
 from nestling.calculus.library.texts import TEXTS
+from nestling.calculus.library.variants import VARIANTS
 
 LIBRARY: dict[str, LibraryEntry] = {
-    found.name: found for found in (*TEXTS, *NUMBERS, *MOMENTS, *CLOCKS, *DOCUMENTS, *SERIES)
+    found.name: found for found in (*TEXTS, *NUMBERS, *MOMENTS, *CLOCKS, *DOCUMENTS, *VARIANTS, *SERIES)
 }
 
 __all__ = ["LEAST", "LIBRARY", "MOST", "LibraryEntry"]

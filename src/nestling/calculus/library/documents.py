@@ -22,7 +22,15 @@ class _Whole(str):
 
 def read(text: str) -> Any:
     """The document that ``text`` spells; a ``ValueError`` where it is none."""
-    return json.loads(text, parse_int=_Whole, parse_constant=_refuse)
+    return json.loads(text, parse_int=_Whole, parse_constant=_refuse, object_pairs_hook=_first_of_each)
+
+
+def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object by the first value of each key: where a path leads, if a key is there twice."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        found.setdefault(key, value)
+    return found
 
 
 def _refuse(word: str) -> None:
@@ -47,6 +55,8 @@ def at_path(text: str, path: str) -> str | None:
 
     >>> at_path('{"a": [{"b": "x"}, 2.50]}', "$.a[0].b"), at_path('{"a": [1, 2.50]}', "$.a")
     ('x', '[1,2.5]')
+    >>> at_path('{"a": 1, "a": 2}', "$.a")
+    '1'
     """
     steps = _steps(path)
     try:

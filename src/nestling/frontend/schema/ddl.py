@@ -16,7 +16,7 @@ from nestling.errors import QueryError, Span
 _WORDS = {
     "bool": "BOOLEAN",
     "int": "TINYINT BYTE SMALLINT SHORT INT INTEGER BIGINT LONG",
-    "float": "FLOAT REAL DOUBLE",
+    "float": "DOUBLE",
     "decimal": "DECIMAL DEC NUMERIC",
     "str": "STRING VARCHAR CHAR CHARACTER",
     "bytes": "BINARY",
@@ -188,6 +188,9 @@ class _Parser:
     def unknown(self, token: DdlToken, name: str) -> QueryError:
         if not name:
             return self.error("a type is expected here", token=token)
+        if name in ("FLOAT", "REAL"):
+            what = f"{name} has 32 bits, and a number with a point has 64 here"
+            raise self.error(what, "write DOUBLE", token)
         close = get_close_matches(name, [*SPARK_SCALARS, "ARRAY", "STRUCT"], n=1)
         hint = f"did you mean {close[0]}?" if close else f"a type is {', '.join(_common())}"
         return self.error(f"there is no type {token.text}", hint, token)

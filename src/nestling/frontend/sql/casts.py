@@ -16,8 +16,9 @@ from nestling.frontend.sql.convert import (
     scalar_of,
     scalar_type,
 )
-from nestling.frontend.sql.declare import BITS, decimal_of
+from nestling.frontend.sql.declare import BITS, OF_32_BITS, decimal_of
 from nestling.frontend.sql.values import shown, spark_type
+from nestling.frontend.sql.variants import cast_variant, is_variant
 from nestling.frontend.values import Null, One, Value
 
 _CASTS = {
@@ -42,12 +43,12 @@ def of_cast(node: Any, env: SqlEnv) -> Value:
     name = _CASTS.get(word)
     params = (BITS[word],) if word in BITS else decimal_of(to, node, env) if name == "decimal" else ()
     if name is None or (name != "decimal" and to.expressions):
-        hint = (
-            "write DOUBLE"
-            if to.this.name == "FLOAT"
-            else "one of BIGINT, DOUBLE, DECIMAL(p, s), STRING, DATE …"
-        )
+        if to.this.name == "FLOAT":
+            raise env.error(node, f"this is cast to a {OF_32_BITS}", "write DOUBLE")
+        hint = "one of BIGINT, DOUBLE, DECIMAL(p, s), STRING, DATE …"
         raise env.error(node, f"a cast to {to.sql(dialect='spark')} is not supported", hint)
+    if is_variant(node.this):
+        return cast_variant(node.this, to, node, env, bool(node.args.get("safe")))
     plain = to.this.name in ("TIMESTAMPNTZ", "DATETIME")
     return cast(env.value(node.this), name, params, node, env, bool(node.args.get("safe")), plain)
 

@@ -14,11 +14,13 @@ from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
 from nestling.frontend.sql.context import SqlEnv, only
 
 _SCALARS = {
-    "BOOLEAN": "bool", "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "FLOAT": "float",
+    "BOOLEAN": "bool", "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int",
     "DOUBLE": "float", "DECIMAL": "decimal", "TEXT": "str", "VARCHAR": "str", "CHAR": "str", "BINARY": "bytes",
     "DATE": "date", "TIMESTAMP": "datetime", "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime",
     "TIMESTAMPNTZ": "datetime", "INTERVAL": "timedelta", "TIME": "time",
 }  # fmt: skip
+#: What is said of FLOAT and REAL.
+OF_32_BITS = "FLOAT of 32 bits, and a number with a point has 64 here"
 BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 
@@ -85,6 +87,8 @@ def type_of_node(node: Any, at: Any, env: SqlEnv) -> Type:
         key, value = (type_of_node(part, at, env) for part in node.expressions)
         if isinstance(key, Scalar):
             return map_type(_solid(key), value)
+    if name == "FLOAT":
+        raise env.error(at, f"{at.name} is a {OF_32_BITS}", "write DOUBLE")
     if name not in _SCALARS:
         hint = (
             "the keys of a MAP are scalars" if name == "MAP" else "a type is BIGINT, DOUBLE, STRING, DATE, …"

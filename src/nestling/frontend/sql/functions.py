@@ -32,6 +32,8 @@ from nestling.frontend.sql.nested import ARRAYS, of_present
 from nestling.frontend.sql.parts import PARTS, part_named, part_of, timestamp_of, unit_last
 from nestling.frontend.sql.positions import of_reverse
 from nestling.frontend.sql.series import SERIES
+from nestling.frontend.sql.variants import FUNCTIONS as VARIANTS
+from nestling.frontend.sql.variants import of_variant
 from nestling.frontend.values import Many, Null, One, Row, Value, bag_of, there
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]
@@ -85,6 +87,8 @@ def _by_words(name: str, node: Any, env: SqlEnv) -> Value | None:
     """A call that does not read its arguments as values, if it is one."""
     if name in JSON:
         return JSON[name](node, env)
+    if name in VARIANTS:
+        return of_variant(node, env)
     if name in SERIES:
         return SERIES[name](node, env)
     if name in ARRAYS:
@@ -114,22 +118,21 @@ def _rlike(values: list[Value], node: Any, env: SqlEnv) -> Value:
     return One(applied("matches", [scalar_of(text, node, env), const(found)], node, env, "RLIKE"))
 
 
-_VARIANT = "keep the text, and write get_json_object(text, '$.a') or from_json(text, 'a BIGINT, b STRING').a"
+_VARIANT = "read the part: parse_json(text):a::STRING IS NULL"
 _KEYS = "keys might meet: write map('a', x, 'b', y), or explode the maps and group by key"
 #: What to write instead of functions that people expect.
 _INSTEAD = {
     "generate_series": "write explode(sequence(a, b))",
     "json_object_keys": "keep the keys in an ARRAY column",
     "str_to_map": "write explode(split(text, ',')), and split_part(x, ':', 1) of each",
-    **dict.fromkeys(
-        ("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT
-    ),
+    **dict.fromkeys(("is_variant_null", "to_variant_object"), _VARIANT),
     **dict.fromkeys(
         ("schema_of_json", "schema_of_variant"), "write the schema out: from_json(text, 'a BIGINT')"
     ),
     **dict.fromkeys(
         ("map_concat", "map_from_arrays", "map_from_entries", "transform_keys", "map_zip_with"), _KEYS
     ),
+    "float": "FLOAT has 32 bits, and a number with a point has 64 here: write double(…)",
     "shuffle": "a view has one answer: sort the array, sort_array(…)",
     "array_insert": "write concat(slice(a, 1, n), array(x), slice(a, n + 1, size(a)))",
 }

@@ -37,6 +37,7 @@ _UNWRITTEN = {
     "sortable", "json_field", "json_int", "json_float", "json_bool", "json_quoted", "json_number",
     "json_nested", "json_items", "json_item", "json_item_int", "json_item_float", "json_item_bool",
      "time_plus", "time_minus", "clock_trunc", "clock_diff", "to_bytes",
+    "checked_json", "if_json", *(name for name in LIBRARY if "variant_" in name),
     "from_bytes", "sequence_size", "months_size", "split_size", "split_at",
     *(name for name in LIBRARY if name.endswith("s_apart")),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from sqlglot import exp
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Expr, Term
 from nestling.calculus.types import NUMERIC, Scalar, nullable
-from nestling.calculus.typing import element_type
+from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.aggregates import Folds, is_aggregate, read_call
 from nestling.frontend.sql.context import YES, SqlEnv, where
 from nestling.frontend.sql.convert import (
@@ -22,11 +22,11 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     without_null,
 )
-from nestling.frontend.sql.frames import FIRST, HERE, Frame, frame_of, framed, framed_apart
+from nestling.frontend.sql.frames import FIRST, HERE, LAST, Frame, frame_of, framed, framed_apart
 from nestling.frontend.sql.present import framed_place, shifted_place
 from nestling.frontend.sql.tables import row_of
 from nestling.frontend.sql.windows import Window
-from nestling.frontend.values import One, Value, singleton
+from nestling.frontend.values import One, Value, as_term, singleton
 
 
 def value_of(window: Window) -> Value:
@@ -277,12 +277,44 @@ def _aggregate(window: Window) -> Value:
         folds = Folds(bag, frame.holds_row, window.node, window.env)
         return folds.value(parts[-1], "a", "f" if parts[-1].filter is not None else "")
 
+    def whole() -> Term:
+        value = folded(framed(window, Frame(False, FIRST, LAST), element))
+        return scalar_of(value, window.node, window.env)
+
+    if (own := _by_its_order(window, frame, whole)) is not None:
+        return own
     apart = framed_apart(window, frame, element) if _is_counted(window.call) else None
     if apart is None:
         return folded(framed(window, frame, element))
     is_null, *cases = apart
     values = alike([folded(rows) for rows in cases], window.node, window.env)
     return One(call("if", is_null, *(scalar_of(value, window.node, window.env) for value in values)))
+
+
+def _by_its_order(window: Window, frame: Frame, whole: Callable[[], Term]) -> Value | None:
+    """``min(x)`` or ``max(x)`` up to the row, in the order of ``x``: that of the row, or of the ``whole`` partition.
+
+    In ascending order the row has the greatest so far, and the least of all is among those before it; where ``x`` is
+    NULL, there are nulls alone before it, or all that are not.
+    """
+    call_, name = window.call, str(window.call.name).lower()
+    if frame.start != FIRST or not frame.end.is_row or len(window.order) != 1:
+        return None
+    (part,) = window.order
+    if (
+        name not in ("min", "max")
+        or call_.expressions != [part.this]
+        or isinstance(window.node.this, exp.Filter)
+    ):
+        return None
+    ours = as_term(window.here.value(part.this))
+    if ours is None or not isinstance(type_ := term_type(ours), Scalar):
+        return None
+    is_own = (name == "max") != bool(part.args.get("desc"))
+    if not type_.nullable:
+        return One(ours if is_own else whole())
+    absent = Const(None, type_) if part.args.get("nulls_first") else whole()
+    return One(call("if", call("is_null", ours), absent, ours if is_own else whole()))
 
 
 def _is_counted(node: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, const
+from nestling.calculus.build import FALSE, TRUE, balanced, call, const
 from nestling.calculus.sizes import MOST, decimal_size, is_exact, of_product, of_quotient, of_sum
 from nestling.calculus.standard import like
 from nestling.calculus.terms import Const, Term
@@ -266,20 +266,40 @@ def of_escape(node: Any, env: SqlEnv) -> Value:
     sign = node.expression
     if not isinstance(node.this, exp.Like | exp.ILike) or not sign.is_string or len(sign.this) != 1:
         raise env.error(node, "ESCAPE takes one sign after LIKE", "write LIKE '…' ESCAPE '!'")
+    if isinstance(node.this.expression, exp.Any | exp.All):
+        raise env.error(node, "LIKE ANY and LIKE ALL have no ESCAPE", "write … LIKE … ESCAPE … OR …")
     return _like(node.this, str(sign.this), env)
 
 
 def _like(node: Any, escape: str, env: SqlEnv) -> Value:
     only(node, env, "this", "expression", "negate")
     if isinstance(node.expression, exp.Any | exp.All):
-        raise env.error(node, "LIKE ANY and LIKE ALL are not supported", "write … LIKE … OR … LIKE …")
-    text, pattern = (_string(env.value(part), part, env) for part in (node.this, node.expression))
+        return _like_several(node, env)
+    return One(_matched(node, node.expression, escape, env))
+
+
+def _matched(node: Any, pattern_: Any, escape: str, env: SqlEnv) -> Term:
+    """``x [NOT] LIKE pattern`` of one pattern."""
+    text, pattern = (_string(env.value(part), part, env) for part in (node.this, pattern_))
     if isinstance(node, exp.ILike):
         text, pattern = call("lower", text), call("lower", pattern)
+    if any(isinstance(part, Const) and part.value is None for part in (text, pattern)):
+        return Const(None, Scalar("bool", True))
     if isinstance(pattern, Const) and isinstance(pattern.value, str):
         _check_pattern(pattern.value, escape, node, env)
     found = applied("like", [text, pattern, const(escape)], node, env, "LIKE")
-    return One(call("not", found) if node.args.get("negate") else found)
+    return call("not", found) if node.args.get("negate") else found
+
+
+def _like_several(node: Any, env: SqlEnv) -> Value:
+    """``x [NOT] LIKE ANY (p, …)``: for one of the patterns; ``ALL``: for each."""
+    patterns = node.expression.this
+    if isinstance(patterns, exp.Query) or not isinstance(patterns, exp.Tuple | exp.Paren):
+        what = "LIKE ANY and LIKE ALL take patterns in parentheses"
+        raise env.error(node, what, "write LIKE ANY ('a%', 'b%')")
+    found = patterns.expressions if isinstance(patterns, exp.Tuple) else [patterns.this]
+    each = [_matched(node, pattern, "\\", env) for pattern in found]
+    return One(balanced("or" if isinstance(node.expression, exp.Any) else "and", each))
 
 
 def _string(value: Value, node: Any, env: SqlEnv) -> Term:

@@ -50,6 +50,8 @@ _PARSER: Any = type(
     (Spark.Parser,),
     {
         "FUNCTIONS": {},
+        "COLON_IS_VARIANT_EXTRACT": True,
+        "COLON_CHAIN_IS_SINGLE_EXTRACT": False,
         "FUNCTION_PARSERS": {name: Spark.Parser.FUNCTION_PARSERS[name] for name in _SPECIAL},
         "NO_PAREN_FUNCTIONS": {},
         "ARRAY_CONSTRUCTORS": {},  # array(a, b)[0] is an element
@@ -178,6 +180,8 @@ def _words(trees: list[Any]) -> list[str]:
                 found.append(str(node.this).upper())
             elif "start" in node.meta:
                 found.append(str(node.name or node.key).upper())
+            if isinstance(node, exp.JSONPathSubscript):
+                found.append(str(node.this))
             if isinstance(node, exp.Cast):
                 found += _WORDS_OF_CAST
             if isinstance(node, exp.Interval) and isinstance(node.unit, exp.Var):

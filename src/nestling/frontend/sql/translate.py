@@ -35,6 +35,7 @@ from nestling.frontend.sql.recursive import closed
 from nestling.frontend.sql.subqueries import of_subquery
 from nestling.frontend.sql.tables import record_fields
 from nestling.frontend.sql.text import Text
+from nestling.frontend.sql.variants import of_variant
 from nestling.frontend.values import Value
 from nestling.frontend.view_query import ViewQuery
 
@@ -72,6 +73,7 @@ EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     exp.LT: conditions.of_comparison,
     exp.LTE: conditions.of_comparison,
     exp.Lambda: nested.of_lambda,
+    exp.JSONExtract: of_variant,
     exp.Like: scalars.of_like,
     exp.Literal: scalars.of_literal,
     exp.Mod: scalars.of_binary("remainder", "%"),
