@@ -7,11 +7,13 @@ change is judged by what it changed; ``laws`` draws new ones, and many, to find 
 
 import gc
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.engines.spark.session import generated_code as generating
 from tests.engines.spark.session import missing, session
 
 QUICK_EXAMPLES = 100
@@ -92,3 +94,10 @@ def spark() -> Any:
     if reason:
         pytest.skip(reason)
     return session()
+
+
+@pytest.fixture(scope="module")
+def generated_code(spark: Any) -> Iterator[None]:
+    """A module of tests for which Spark generates code, as it does for users."""
+    with generating():
+        yield

@@ -3,14 +3,20 @@
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import IntEnum
+from itertools import count
 from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from nestling.calculus.optional import optional
 from nestling.calculus.types import Bag, Record, Scalar, nullable, record
+from nestling.database.definitions import TableDef
 from nestling.database.plain import CLASSES, plain, plain_columns
-from nestling.frontend.schema import row_value
+from nestling.database.rows import RowEvent, Shredder
+from nestling.frontend.schema import element_value, row_value
+from nestling.values.bag import ZBag
+from nestling.values.label import Label
 
 
 class Colour(IntEnum):
@@ -58,6 +64,40 @@ def test_a_plain_row_is_its_own_value(columns):
             mine is yours or (repr(mine) == repr(yours) and isinstance(mine, Decimal))
             for mine, yours in zip(found, row, strict=True)
         )
+
+
+@given(st.lists(scalars(), min_size=1, max_size=3), st.data())
+def test_a_plain_element_is_that_of_the_long_way(types, data):
+    """db.table(…).at(7).items.insert([element]) adds the events that an element which is looked at would"""
+    values = tuple(data.draw(st.sampled_from(VALUES)) for _ in types)
+    table = TableDef("t", record(id=Scalar("int"), items=Bag(a_record(types))), ("id",))
+    assert set(table.plain_elements) == {("items",)}
+    if table.plain_elements["items",](values):
+        found = ZBag([(element_value(a_record(types), values), 1)])
+        label = Label("t.items", (7,))
+        (event,) = Shredder(table, count()).elements(("items",), label, found)
+        assert event == RowEvent("t.items", (label, *values), 1)
+
+
+@given(scalars(), st.sampled_from(VALUES))
+@example(Scalar("int"), True)
+@example(Scalar("bool"), True)
+def test_a_plain_key_is_its_own_value(type_, key):
+    table = TableDef("t", record(id=type_, n=Scalar("int")), ("id",))
+    if table.is_plain_key((key,)):
+        found = element_value(type_, key)
+        assert found is key or (repr(found) == repr(key) and isinstance(key, Decimal))
+
+
+def test_keys_of_several_columns_and_elements_with_flags_are_looked_at():
+    """a tuple may be a row; of an element that may be null, a flag is stored"""
+    pair = TableDef("t", record(a=Scalar("int"), b=Scalar("int")), ("a", "b"))
+    assert not pair.is_plain_key((1,))
+    assert not pair.is_plain_key(((1, 2),))
+    may_be_null = TableDef(
+        "t", record(id=Scalar("int"), items=Bag(optional(record(a=Scalar("int"))))), ("id",)
+    )
+    assert not may_be_null.plain_elements
 
 
 @given(st.lists(scalars(), min_size=1, max_size=3), st.data())

@@ -177,8 +177,10 @@ def rows_argument(rows: object, record: Record) -> Iterable[Any]:
     return rows if found is None else found  # type: ignore[return-value]
 
 
-def elements_argument(elements: object) -> Iterable[tuple[Any, int]]:
+def elements_argument(elements: object) -> Sequence[tuple[Any, int]]:
     """Elements of an inner bag, with how often each comes or goes."""
+    if type(elements) is list:
+        return [(element, 1) for element in elements]
     if isinstance(elements, Pairs):
         return elements.items()
     if isinstance(elements, str | bytes | Mapping | ZBag) or not _listable(elements):

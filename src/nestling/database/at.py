@@ -46,7 +46,7 @@ class At(Generic[R]):
     def __getattr__(self, name: str) -> At[R]:
         if name.startswith("__"):  # Python's own
             raise AttributeError(name)
-        return self[name]
+        return At(self._run, self._table, self._key, (*self._path, name))
 
     def __getitem__(self, name: str) -> At[R]:
         if not isinstance(name, str):

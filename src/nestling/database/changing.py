@@ -100,11 +100,19 @@ class Changing:
     def _by_key(self, table: TableDef, key: Row) -> Row | None:
         """The flat row with this key, whose columns may be records."""
         flat = tuple(columns(key)) if tuple in map(type, key) else key
-        return self.stored.by_key(table.name, flat)
+        return self._at_key(table.name, flat)
+
+    def _at_key(self, table: str, key: Row) -> Row | None:
+        """The flat row with a flat key; the first change of a transaction needs no view of it of its own."""
+        return self.stored.by_key(table, key) if self.events else self.state.engine.by_key(table, key)
 
     def _row_of(self, table: TableDef, key: Any) -> Row:
         if not table.key:
             raise keyless(table)
+        if table.is_plain_key(own_parts := (key,)):
+            if (found := self._at_key(table.name, own_parts)) is None:
+                raise no_key(table, own_parts)
+            return found
         if isinstance(key, tuple) or is_dataclass(key):
             own = self.objects.extent(table.name).key_of(key)
             key = key if own is None else own
@@ -280,9 +288,14 @@ class Changing:
         return table, *bag_at(self.stored, table, row, address)
 
     def _insert_elements(
-        self, table: TableDef, level: Path, label: Label, elements: Iterable[tuple[Any, int]]
+        self, table: TableDef, level: Path, label: Label, elements: Sequence[tuple[Any, int]]
     ) -> None:
         element, links = table.levels[level].element, self.objects.links_in(table.name, level)
+        is_plain = table.plain_elements.get(level) if links is None else None
+        if is_plain is not None and len(elements) == 1 and is_plain(elements[0][0]):
+            ((value, times),) = elements
+            self.events.append(RowEvent(dictionary_name(table.name, level), (label, *value), times))
+            return
         bag = ZBag([(element_value(element, value, links), times) for value, times in elements])
         self._run(self.shredder(table.name).elements(level, label, bag))
 

@@ -27,6 +27,9 @@ Address: TypeAlias = "tuple[str | Mapping[str, Any], ...]"
 
 def bag_at(stored: InnerBags, table: TableDef, row: Row, address: Address) -> tuple[Path, Label]:
     """The level and the label of the inner bag of ``row`` that ``address`` leads to."""
+    step = address[0] if len(address) == 1 else None
+    if isinstance(step, str) and step in table.reached:
+        return (step,), row[table.reached[step]]
     level: Path = ()
     columns = table.labels
     names: list[str] = []
@@ -37,7 +40,10 @@ def bag_at(stored: InnerBags, table: TableDef, row: Row, address: Address) -> tu
         level, label = _bag(table, level, row, columns, names)
         row, names = element_of(stored, table, level, label, step), []
         columns = inner_labels(table, level)
-    return _bag(table, level, row, columns, names)
+    found = _bag(table, level, row, columns, names)
+    if isinstance(step, str):
+        table.reached[step] = columns[found[0]]
+    return found
 
 
 def _bag(

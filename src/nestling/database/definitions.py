@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from nestling.calculus.optional import is_optional
 from nestling.calculus.terms import Expr, Var
 from nestling.calculus.traverse import Names, relations
 from nestling.calculus.types import (
@@ -105,6 +106,26 @@ class TableDef:
     def is_plain(self) -> Callable[[Any], bool]:
         """Whether a row that comes is a value of this table as it is."""
         return plain(self.record)
+
+    @cached_property
+    def is_plain_key(self) -> Callable[[Any], bool]:
+        """Whether the values of a key that come, as a tuple, are those of a flat row."""
+        return plain(Record(tuple(zip(self.key, self.key_types, strict=True))))
+
+    @cached_property
+    def plain_elements(self) -> dict[Path, Callable[[Any], bool]]:
+        """By inner bag, whether an element that comes is a value of it as it is, which is a flat row."""
+        elements = {path: level.element for path, level in self.levels.items()}
+        return {
+            path: plain(element)
+            for path, element in elements.items()
+            if isinstance(element, Record) and not is_optional(element)
+        }
+
+    @cached_property
+    def reached(self) -> dict[str, int]:
+        """Where in a flat row the labels of inner bags stand that ``deep`` was led to, and let change."""
+        return {}
 
     @cached_property
     def nest(self) -> Nester:

@@ -16,6 +16,7 @@ from nestling.errors import ChangeError, shown
 
 ONCE = TableDef("§o", Record((("job", STR), ("batch", INT))), ("job",))
 MERGED = "§m "
+_OURS = (ONCE.name, MERGED, RECURSION)
 
 
 def merged_name(table: str) -> str:
@@ -32,8 +33,9 @@ def merged_table(table: TableDef, sequence: Iterable[Scalar]) -> TableDef:
 
 def of_users(tables: Mapping[str, int]) -> Mapping[str, int]:
     """The same but for what is remembered here, and for what follows from it: users changed nothing there."""
-    if any(name.startswith((ONCE.name, MERGED, RECURSION)) for name in tables):
-        return {name: n for name, n in tables.items() if not name.startswith((ONCE.name, MERGED, RECURSION))}
+    for table in tables:
+        if table.startswith(_OURS):
+            return {name: n for name, n in tables.items() if not name.startswith(_OURS)}
     return tables
 
 

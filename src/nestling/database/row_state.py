@@ -274,7 +274,7 @@ class RowState:
 
     def statements(self, tables: Mapping[str, int]) -> int:
         """How many maintenance statements so many rows of ``tables`` set off."""
-        return sum(self.statements_of(table) * times for table, times in tables.items())
+        return sum([self.statements_of(table) * times for table, times in tables.items()])
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""

@@ -3,6 +3,8 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -24,6 +26,11 @@ SETTINGS = {
     "spark.log.level": "ERROR",
 }
 
+
+#: Half of what the JVM runs would be to write Java for each query, compile it and look for its classes in all jars, for
+#: queries of ten rows. Tests of what is computed have Java generated, as users have (``generated_code``), and so has
+#: ``make laws``.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 #: Where the shared session runs, if not in this process: the tests of Spark then have their lakes behind ``viewfs:``.
 MASTER = "NESTLING_TEST_MASTER"
@@ -47,4 +54,28 @@ def session() -> Any:
     builder = SparkSession.builder.master(master)
     for name, value in (SETTINGS | (EXECUTORS if master != "local[2]" else {})).items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    found = builder.getOrCreate()
+    if os.environ.get("HYPOTHESIS_PROFILE") != "laws":
+        _set_for_all(found, INTERPRETED)
+    return found
+
+
+@contextmanager
+def generated_code() -> Iterator[None]:
+    """Spark generates code meanwhile, in the shared session and in those that are made beside it."""
+    before = {name: session().conf.get(name) for name in INTERPRETED}
+    _set_for_all(
+        session(), {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+    )
+    try:
+        yield
+    finally:
+        _set_for_all(session(), before)
+
+
+def _set_for_all(session: Any, settings: dict[str, str]) -> None:
+    """A new session has the settings of the context, and those that its builder was given, which never change."""
+    context = session.sparkContext._jsc.sc().conf()
+    for name, value in settings.items():
+        context.set(name, value)
+        session.conf.set(name, value)

@@ -11,7 +11,7 @@ import pytest
 
 import nestling as nl
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("generated_code")]
 
 INF, NAN = math.inf, math.nan
 #: What comes, what goes, and the sum and mean that are left.

@@ -22,7 +22,7 @@ from tests.engines.worlds import flat_view
 from tests.frontends.sql.features import FEATURES
 from tests.frontends.sql.worlds import TABLES, World
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("generated_code")]
 
 #: One of each kind of step: the rest of the features takes minutes.
 ALWAYS = (

@@ -21,7 +21,7 @@ from nestling.engine.spark.terms import Sql, sql
 from nestling.engine.spark.types import arrow_table, values
 from nestling.errors import QueryError
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("generated_code")]
 
 #: A span that leads from every date to none, and that Spark has, twice over.
 LONG = timedelta(days=50_000_000)

@@ -10,7 +10,7 @@ from nestling.engine.spark import limits
 from tests.frontends.sql.judge import exact
 from tests.frontends.sql.worlds import TABLES
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("generated_code")]
 
 VIEWS = {
     "whole": "SELECT * FROM d",

@@ -26,7 +26,7 @@ from tests.engines.test_inequalities import VIEWS as BOOK
 from tests.engines.worlds import WORLDS, Stored, World, flat_view, steps
 from tests.strategies import Draw, queries
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("generated_code")]
 
 VIEWS = 5
 

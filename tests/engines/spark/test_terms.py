@@ -22,12 +22,20 @@ from nestling.values.label import Label
 from tests.draws import draws
 from tests.engines.terms import VARS, environments, scalar, terms
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("generated_code")]
 
 SCOPE = {var.name: Sql(f"v{i}", scalar(var.type)) for i, var in enumerate(VARS)}
 NOTHING = {var.name: None for var in VARS}
 
 Case = tuple[Term, dict[str, Any]]
+
+
+def test_spark_generates_code_for_what_is_tested_here(spark: Any):
+    """in the session of a database too, which is made anew"""
+    for session in (spark, own_session(spark)):
+        plan = session.range(1).selectExpr("id + 1")._jdf.queryExecution().executedPlan()
+        assert plan.toString().startswith("*(1) ")
+        assert session.conf.get("spark.sql.codegen.factoryMode") == "FALLBACK"
 
 
 def x(name: str) -> Var:

@@ -8,7 +8,7 @@ import pytest
 import nestling as nl
 from nestling.engine.spark import limits
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("generated_code")]
 
 ROWS = [(time(9, 30), 1, time(10, 0)), (time(12, 0, 0, 250_000), 2, None), (time(23, 59, 59), 1, time(10, 0))]
 

@@ -142,7 +142,7 @@ class XmlWatches:
 
     def deliver(self) -> None:
         """Tell what has changed since it was last told; if that is being told already, whoever does so goes on."""
-        while self._due() and self._telling.take():
+        while self._watched and self._due() and self._telling.take():
             self._telling.run(self._tell)
 
     def _tell(self) -> None:
