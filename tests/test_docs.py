@@ -21,3 +21,17 @@ def test_examples(page: Path) -> None:
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False).run(examples, out=report.append)
 
     assert not report, "".join(report)
+
+
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
+
+
+@pytest.mark.parametrize(
+    "page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_links_stay_in_the_site(page: Path) -> None:
+    """The site is built from ``docs`` alone, and strictly."""
+    docs = ROOT / "docs"
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        found = (page.parent / target).resolve()
+        assert found.exists() and found.is_relative_to(docs), target

@@ -110,6 +110,16 @@ def test_a_column_has_the_same_value_in_all_rows():
     assert customers[4] == (4, "c", [(1, [], "!"), (2, [], "")], 5)
 
 
+def test_a_name_with_dots_is_a_tuple():
+    table = nl.Database().table("t", {"k": int, "a..b": int}, key="k")
+    table.insert([(1, 2)])
+    with pytest.raises(nl.QueryError, match="between two dots stands a name") as error:
+        table.drop_column("a..b")
+    assert '("a.b",)' in str(error.value)
+    table.rename_column(("a..b",), "c")
+    assert (table.columns, table.rows()) == (["k", "c"], [(1, 2)])
+
+
 def test_a_widened_column_widens_what_reads_it():
     db = shop()
     parts = db.table("parts")

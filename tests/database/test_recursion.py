@@ -465,7 +465,11 @@ def test_a_value_that_is_not_there_is_refused():
 def test_what_it_costs_is_said():
     db = filled()
     told = db.views["v"].explain()
-    assert "t is a recursion by UNION, kept as a table of" in told
+    assert "the recursion t by UNION is kept as a table of" in told
+    assert "reads e\n" in told
+    page = db.views["v"].explain(format="html")
+    picture = page[page.index("<svg") : page.index("</svg>")]
+    assert ">e</text>" in picture and ">t, recursive</text>" in picture and "§" not in picture
     db.view("b", BLOCKED + "SELECT x FROM t")
     assert "a change of r computes it anew" in db.views["b"].explain().replace("\n    ", " ")
     with pytest.raises(QueryError, match="a change of r computes the recursion t anew"):

@@ -11,6 +11,15 @@ from nestling.calculus.types import Bag, Record, Type
 KEY, VALUE = "·key", "·value"
 
 
+def word(name: str) -> str:
+    """What users call a field: the two of an entry have hidden names.
+
+    >>> word(KEY), word(VALUE), word("price")
+    ('key', 'value', 'price')
+    """
+    return name.removeprefix("·") if name in (KEY, VALUE) else name
+
+
 def map_type(key: Type, value: Type) -> Bag:
     """The type of maps from ``key`` to ``value``."""
     return Bag(Record(((KEY, key), (VALUE, value))))

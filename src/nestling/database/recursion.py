@@ -337,6 +337,12 @@ def recursions_of(recursions: Mapping[str, Recursion], names: Iterable[str]) -> 
     return [recursion for recursion in recursions.values() if recursion.name in needed]
 
 
+def tables_read(recursions: Mapping[str, Recursion], names: Iterable[str]) -> list[str]:
+    """The tables among ``names``, and those from which the recursions among them follow."""
+    found = set(names).union(*(recursion.fixpoint.reads for recursion in recursions_of(recursions, names)))
+    return sorted(found - recursions.keys())
+
+
 def feeds_recursion(recursions: Mapping[str, Recursion], table: str) -> bool:
     """Whether something follows from the rows of ``table`` beside what its triggers do."""
     return any(table in recursion.reads for recursion in recursions.values())
@@ -371,7 +377,7 @@ def _cost(recursion: Recursion, rows: int) -> str:
         if recursion.fixpoint.distinct
         else "one that goes costs what it takes"
     )
-    text = f"{recursion.text} is a recursion by {kind}, kept as a table of {rows:,} rows, with an engine of its own"
+    text = f"the recursion {recursion.text} by {kind} is kept as a table of {rows:,} rows, with an engine of its own"
     found = f"{text}: a row that comes costs what follows from it, {goes}"
     return f"{found}; a change of {_anew(recursion)} computes it anew" if recursion.unsteady else found
 

@@ -19,6 +19,11 @@ def column_path(path: object) -> FieldPath:
     found = tuple(path.split(".")) if isinstance(path, str) else path
     if isinstance(found, tuple) and found and all(isinstance(name, str) and name for name in found):
         return found
+    if isinstance(path, str):
+        raise QueryError(
+            f"{path!r} is no way to a column: between two dots stands a name",
+            hint='a name that has dots in it is a tuple: ("a.b",)',
+        )
     raise QueryError(
         f"a column is named by a str, not {shown(path)}", hint='"qty", or inside a bag "items.qty"'
     )

@@ -176,6 +176,42 @@ def test_a_file_is_copied(tmp_path):
         assert len(db.table("T")) == 2 and not db.views
 
 
+def closure_and_maps(folder: Path) -> Path:
+    """A file with a graph, and with a column that is a map."""
+    file = folder / "graph.nest"
+    with nl.Database(file) as db:
+        db.table("edges", {"a": str, "b": str}).insert([("Rome", "Milan"), ("Milan", "Turin")])
+        db.table("pages", {"id": int, "words": dict[str, int]}, key="id").insert([(1, {"leaf": 3}), (2, {})])
+    return file
+
+
+CLOSURE = """WITH RECURSIVE reach(a, b) AS (
+  SELECT a, b FROM edges UNION SELECT r.a, e.b FROM reach r JOIN edges e ON r.b = e.a)
+SELECT a, b FROM reach"""
+
+
+def test_a_recursion_is_followed(tmp_path):
+    stage = Playground(closure_and_maps(tmp_path))
+    assert len(stage.define(CLOSURE, "sql")["rows"]) == 3
+
+    told = stage.change({"what": "insert", "table": "edges", "row": {"a": "Turin", "b": "Rome"}})
+
+    assert len(told["patch"]) == 6 and len(stage.answer()["rows"]) == 9
+    assert told["work"]["anew"] == 3 + 9
+
+
+def test_a_map_is_changed_as_a_whole(tmp_path):
+    stage = Playground(closure_and_maps(tmp_path))
+    table = next(table for table in stage.tables()["tables"] if table["name"] == "pages")
+    assert (table["maps"], table["bags"]) == (["words"], [])
+    stage.define("SELECT id, words FROM pages", "sql")
+
+    stage.change({"what": "update", "table": "pages", "key": 1, "set": {"words": {"leaf": 4, "cup": 1}}})
+
+    entries = [{"key": "cup", "value": 1}, {"key": "leaf", "value": 4}]
+    assert stage.answer()["rows"] == [{"id": 1, "words": entries}, {"id": 2, "words": []}]
+
+
 def test_an_event_for_everybody(server):
     queues = [server.stage.listen() for _ in range(2)]
     ask(server, "step", {})
@@ -259,3 +295,28 @@ def test_an_xquery_view_is_explained_with_pictures(server):
     found = ask(server, "view", {"text": text["text"], "language": "xquery"})["explained"]
     assert "<svg" in found and "construct by construct" in found
     assert "§" not in found
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed")
+def test_a_file_with_a_map_in_a_browser(tmp_path: Path):
+    """The page shows a map of a table as JSON, which is edited whole, and one of the answer as a table."""
+    server = PlayServer(Playground(closure_and_maps(tmp_path)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    browser = Chromium(tmp_path / "profile")
+    try:
+        browser.open(server.address, width=400)
+        browser.until("document.querySelectorAll('input.map').length === 2")
+        browser.run(
+            "$('language').value = 'sql'; $('text').value = 'SELECT id, words FROM pages'; $('define').click()"
+        )
+        browser.until("$('answer').textContent.includes('leaf')")
+        browser.run(
+            "let map = document.querySelector('input.map'); map.focus(); map.value = '{\"mint\": 5}'; map.blur()"
+        )
+        browser.until("$('answer').textContent.includes('mint')")
+        assert browser.run("document.documentElement.scrollWidth") <= 400
+        assert browser.errors == []
+    finally:
+        browser.close()
+        server.shutdown()
+        server.server_close()

@@ -18,6 +18,7 @@ from tempfile import mkdtemp
 from threading import RLock
 from typing import Any
 
+from nestling.calculus.maps import is_map
 from nestling.calculus.types import Bag, Record, Scalar, show_type
 from nestling.cli.play.samples import SAMPLES, Sample
 from nestling.database import Database
@@ -211,7 +212,8 @@ class Playground:
             return sum(document.xml().count("<") for document in self._database.documents.values())
         with self._database._reading():
             reads = collect(self._database._state, VIEW).reads
-        read = sum(_elements(plain(self._database.table(name).rows())) for name in reads)
+        tables = [self._database.table(name) for name in reads]
+        read = sum(_elements([to_json(table.record, row) for row in table.rows()]) for table in tables)
         return read + _elements(plain(view.document()))
 
     # -- who watches
@@ -262,12 +264,14 @@ def vars_of(text: Any) -> dict[str, str]:
 def _table(table: Table) -> dict[str, Any]:
     record = table.record
     rows = sorted(table.rows(), key=repr) if not table.key else table.rows()
-    bags = [name for name, type_ in record.fields if isinstance(type_, Bag)]
+    maps = [name for name, type_ in record.fields if is_map(type_)]
+    bags = [name for name, type_ in record.fields if isinstance(type_, Bag) and name not in maps]
     return {
         "name": table.name,
         "key": list(table.key),
         "columns": [{"name": name, "type": show_type(type_)} for name, type_ in record.fields],
         "bags": bags,
+        "maps": maps,
         "count": len(rows),
         "rows": [plain(to_json(record, row)) for row in rows[:SHOWN]],
     }

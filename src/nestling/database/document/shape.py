@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from nestling.calculus.maps import word
 from nestling.calculus.optional import ITEMS, THERE, is_optional
 from nestling.calculus.types import Bag, Path, Record, Type, leaf_types
 from nestling.database.document.sorting import ComparedColumn, Whole, key_of, places, whole_of
@@ -61,7 +62,7 @@ class Shape:
         self, type_: Type, positions: Iterator[int], parts: dict[int, Any], arrays: dict[int, list[Any]]
     ) -> Any:
         if isinstance(type_, Record):
-            found = {name: self._value(field, positions, parts, arrays) for name, field in type_.fields}
+            found = {word(name): self._value(field, positions, parts, arrays) for name, field in type_.fields}
             return _held(found) if is_optional(type_) else found
         position = next(positions)
         if position in arrays:
@@ -89,7 +90,7 @@ def shape_of(element: Type, levels: WatchedLevels, orders: Orders = ()) -> Shape
 
 def _shape(levels: WatchedLevels, level: Watch, orders: Orders) -> Shape:
     paths = (path for path, _ in leaf_types(level.element))
-    pointers = ["".join(f"/{_escaped(name)}" for name in path if name != ITEMS) for path in paths]
+    pointers = ["".join(f"/{_escaped(word(name))}" for name in path if name != ITEMS) for path in paths]
     inside = tuple(
         Inside(inner.position, pointers[inner.position], _shape(levels, inner, orders))
         for inner in levels.below[level.name]

@@ -48,10 +48,11 @@ from nestling.database.explain.report import (
     FunctionReport,
     PartReport,
     PlaceReport,
+    RecursionReport,
     Report,
 )
 from nestling.database.explain.storage import otherwise, storage
-from nestling.database.recursion import costs
+from nestling.database.recursion import costs, recursions_of, tables_read
 from nestling.database.row_state import RowState
 from nestling.database.state import State
 from nestling.errors import Span
@@ -82,7 +83,8 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         engine=state.engine.name,
         type=show_type(Bag(view.element)),
         query=show(view.query, WIDTH),
-        reads=sorted(relations(view.query)),
+        reads=_reads(state, view),
+        recursions=_recursions(state, view),
         refresh=view.refresh,
         store=view.store,
         verdict=verdict_of(found, on_read.reason if on_read else "").value,
@@ -90,7 +92,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         reason=on_read.reason if on_read else "",
         code_of_reason=on_read.code if on_read else "",
         waits=sorted(facts.engine.program.deferred.intersection(facts.maps)) if facts else [],
-        notes=[*_recursions(state, view), *state.notes(name), *_order(view)],
+        notes=[*_costs_of_recursions(state, view), *state.notes(name), *_order(view)],
         warnings=_warnings(found, facts if is_kept else None),
         degree=_degree(max(part.degree for part in derivation.parts)),
         degree_because=_responsible(derivation, found),
@@ -107,7 +109,24 @@ def collect(state: State, name: str, code: bool = False) -> Report:
     )
 
 
-def _recursions(state: State, view: ViewDef) -> list[str]:
+def _reads(state: State, view: ViewDef) -> list[str]:
+    """The tables that a view reads, be it through a recursion."""
+    names = relations(view.query)
+    return tables_read(state.recursions, names) if isinstance(state, RowState) else sorted(names)
+
+
+def _recursions(state: State, view: ViewDef) -> list[RecursionReport]:
+    if not isinstance(state, RowState):
+        return []
+    return [
+        RecursionReport(
+            each.name, each.text, {name: state.engine.entries(name) for name in sorted(each.reads)}
+        )
+        for each in recursions_of(state.recursions, relations(view.query))
+    ]
+
+
+def _costs_of_recursions(state: State, view: ViewDef) -> list[str]:
     if not isinstance(state, RowState):
         return []
     return costs(state.recursions, relations(view.query), state.engine.entries)

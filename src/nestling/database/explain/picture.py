@@ -37,15 +37,22 @@ def picture(report: Report) -> Html:
     across = max(x for x, _ in places.values()) + WIDTH + MARGIN
     down = max(y for _, y in places.values()) + HEIGHT + MARGIN
     drawn = [_line(arrow, places) for arrow in arrows]
-    tables = {table.name: _counted(table.entries, "row", "rows") for table in report.tables}
+    tables = {name: _counted(rows, "row", "rows") for name, rows in _tables(report).items()}
+    called = {each.table: f"{each.text}, recursive" for each in report.recursions}
     maps = {each.name: _counted(each.entries, "entry", "entries") for each in report.maps}
     for name, (x, y) in places.items():
         kind = "table" if name in tables else "map" if name in maps else "view"
         below = tables.get(name) or maps.get(name) or "the view"
-        drawn.append(_box(name, below, kind, x, y))
+        drawn.append(_box(called.get(name, name), below, kind, x, y))
     said = f"how {report.view} is kept: tables, maps, the view"
     return tag("svg", *drawn, class_="program", viewBox=f"0 0 {across} {down}", role="img", aria_label=said,
                style=f"max-width:{across}px")  # fmt: skip
+
+
+def _tables(report: Report) -> dict[str, int]:
+    """The tables in the picture with their rows: those that the view reads, and those that its recursions follow."""
+    followed = {name: rows for each in report.recursions for name, rows in each.follows.items()}
+    return followed | {table.name: table.entries for table in report.tables}
 
 
 def _counted(number: int, one: str, many: str) -> str:
@@ -55,7 +62,7 @@ def _counted(number: int, one: str, many: str) -> str:
 def _arrows(report: Report) -> list[Arrow]:
     """What is added to what, and what is looked up for it, each once."""
     maps = {each.name for each in report.maps}
-    nodes = maps.union(table.name for table in report.tables)
+    nodes = maps.union(_tables(report))
     found: dict[tuple[str, str], Arrow] = {}
 
     def arrow(source: str, target: str, looked_up: bool) -> None:
@@ -64,14 +71,16 @@ def _arrows(report: Report) -> list[Arrow]:
             if known is None or known.looked_up:
                 found[source, target] = Arrow(source, target, looked_up)
 
-    for trigger in report.triggers:
-        for work in (work for batch in trigger.batches for work in batch.statements):
-            if work.target in maps:
-                arrow(trigger.table, work.target, False)
-                for step in work.steps:
-                    arrow(step.source, work.target, True)
-    for reading in report.readings:
-        for step in (step for part in reading.parts for step in part.steps):
+    for name, table in ((name, each.table) for each in report.recursions for name in each.follows):
+        arrow(name, table, False)
+    batches = ((trigger.table, batch) for trigger in report.triggers for batch in trigger.batches)
+    for table, work in ((table, work) for table, batch in batches for work in batch.statements):
+        if work.target in maps:
+            arrow(table, work.target, False)
+            for step in work.steps:
+                arrow(step.source, work.target, True)
+    for part in (part for reading in report.readings for part in reading.parts):
+        for step in part.steps:
             arrow(step.source, report.view, False)
     return _forward(found.values(), report.view)
 
@@ -99,7 +108,7 @@ def _reached(start: str, after: dict[str, set[str]]) -> set[str]:
 
 def _places(report: Report, arrows: list[Arrow]) -> dict[str, tuple[int, int]]:
     """Where each node stands: as far right as the longest way to it, the view last."""
-    rank = {table.name: 0 for table in report.tables} | {each.name: 1 for each in report.maps}
+    rank = dict.fromkeys(_tables(report), 0) | {each.name: 1 for each in report.maps}
     for _ in rank:
         for arrow in arrows:
             if arrow.target in rank:

@@ -52,6 +52,15 @@ class PartReport:
 
 
 @dataclass(frozen=True)
+class RecursionReport:
+    """A recursion that the view reads: its table, what it is called, and the tables it follows with their rows."""
+
+    table: str
+    text: str
+    follows: dict[str, int]
+
+
+@dataclass(frozen=True)
 class MapReport:
     """A stored map: what is under which key, what for, and how much it is now."""
 
@@ -201,6 +210,7 @@ class Report:
     type: str
     query: str
     reads: list[str]
+    recursions: list[RecursionReport]
     refresh: str
     store: str
     verdict: str

@@ -65,7 +65,7 @@ td p { font-size: .87rem; }
 .badge.poor { background: var(--poor-bg); color: var(--poor); }
 details { margin: .5rem 0; } summary { cursor: pointer; }
 .card > details:first-child { margin: 0; }
-summary > h2 { display: inline-block; }
+summary > h2 { display: inline; } details:has(> summary > h2) { margin-top: 2.2rem; }
 @media (max-width: 640px) {
   .stacked thead { display: none; }
   .stacked tr { display: block; padding: .5rem .8rem; border-bottom: 1px solid var(--line); }

@@ -230,8 +230,9 @@ const keyOf = (table, row) => (table.key.length === 1 ? row[table.key[0]] : tabl
 function tableCell(table, row, column, keyed) {
   const value = row[column.name];
   if (table.bags.includes(column.name) && keyed) return node("td", {}, ...bagCell(table, row, column.name, value));
-  if (value !== null && typeof value === "object") return node("td", {}, JSON.stringify(value));
   const isFixed = !keyed || table.key.includes(column.name);
+  if (table.maps.includes(column.name) && !isFixed) return mapCell(table, row, column.name, value);
+  if (value !== null && typeof value === "object") return node("td", {}, JSON.stringify(value));
   const shown = node("td", isFixed ? {} : { contenteditable: "plaintext-only", title: "change it, then Enter" }, value === null ? "null" : String(value));
   if (!isFixed) {
     const commit = () => {
@@ -243,6 +244,16 @@ function tableCell(table, row, column, keyed) {
     shown.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); shown.blur(); } });
   }
   return shown;
+}
+
+// A map is changed as a whole.
+function mapCell(table, row, name, value) {
+  const before = JSON.stringify(value);
+  const input = node("input", { class: "json map", "aria-label": `the map ${name}`, title: "change it, then Enter", value: before });
+  const commit = () => input.value.trim() === before || parsed(input.value, (made) => send({ what: "update", table: table.name, key: keyOf(table, row), set: { [name]: made } }));
+  input.addEventListener("blur", commit);
+  input.addEventListener("keydown", (event) => event.key === "Enter" && input.blur());
+  return node("td", {}, input);
 }
 
 function typed(text, type) {
