@@ -144,6 +144,7 @@ def test_explaining_aggregates_does_not_double_with_each():
     assert work(16) < 5 * work(8)
 
 
+@pytest.mark.in_python
 @pytest.mark.parametrize("name", CONSTRUCTS)
 def test_generated_code_grows_with_the_text(name):
     construct = CONSTRUCTS[name]
