@@ -170,6 +170,7 @@ def test_the_term_of_many_aggregates_grows_with_the_text(name):
     assert nodes(40) < 2.1 * nodes(20)
 
 
+@pytest.mark.in_python
 @pytest.mark.parametrize("name", CONSTRUCTS)
 def test_generated_code_grows_with_the_text(name):
     construct = CONSTRUCTS[name]

@@ -53,6 +53,8 @@ def native_engine(program: Program) -> NativeEngine | str:
         return NativeEngine(program, bulk.computed)
     except Unsupported as error:
         return str(error)
+    except RecursionError:
+        return "a program that is too deep to be lowered"
 
 
 def native_of(engine: object) -> NativeEngine | None:

@@ -359,3 +359,13 @@ def test_what_has_no_byte_code_says_why(type_: Any, text: str, why: str) -> None
     db.view("v", text, language="sql")
     assert isinstance(db._state.engine, LocalEngine)
     assert any(why in note for note in said(db)["notes"])
+
+
+def test_a_term_that_is_too_deep_for_pythons_parser_is_run_as_always() -> None:
+    db, parts = OnNative(), 400
+    db.table("t", "a INT NULL")
+    view = db.view("v", f"SELECT {' + '.join(['a'] * parts)} AS s FROM t", language="sql")
+    assert isinstance(db._state.engine, LocalEngine)
+    assert any("too deep" in note for note in said(db)["notes"])
+    db.insert("t", [(2,), (None,)])
+    assert view.bag() == ZBag([((2 * parts,), 1), ((None,), 1)])

@@ -254,8 +254,16 @@ def _function(term: Term, names: list[str]) -> Callable[..., Any]:
     scope = Scope()
     text = python_key(term, scope)
     parameters = ", ".join(scope.name(name) for name in names)
-    made = namespace()
-    run_compiled(compiled(f"function = lambda {parameters}: {text}", "a function of the native engine"), made)
+    made, source = namespace(), f"function = lambda {parameters}: {text}"
+    try:
+        code = compiled(source, "a function of the native engine")
+    except (
+        SyntaxError,
+        RecursionError,
+        MemoryError,
+    ) as error:  # what Python's parser says of a term in a term in a …
+        raise Unsupported("a term that is too deep for a function of its own") from error
+    run_compiled(code, made)
     function: Callable[..., Any] = made["function"]
     return exactly(function) if any(_is_decimal(node) for node in walk(term)) else function
 
