@@ -48,6 +48,16 @@ MISSING = [pd.NaT, pd.NA, np.datetime64("NaT"), np.timedelta64("NaT")]
 NAMES = ["bool", "int", "float", "decimal", "str", "bytes", "date", "datetime", "timedelta"]
 
 
+def test_spark_that_is_not_installed_is_asked_for(monkeypatch):
+    def absent(name: str) -> Any:
+        raise ModuleNotFoundError(name="pyspark")
+
+    monkeypatch.setattr("nestling.database.engines.import_module", absent)
+    with pytest.raises(nl.QueryError, match="needs the library pyspark") as error:
+        nl.Database(spark=object(), path="lake")
+    assert "nestling[spark]" in str(error.value)
+
+
 @pytest.mark.parametrize("missing", MISSING, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_missing_is_none_where_that_may_be(name, missing):

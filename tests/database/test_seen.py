@@ -6,6 +6,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,3 +157,14 @@ def test_a_refused_snapshot_is_not_known():
         t.sync("t", [(2, "b", [[1]])])
     assert table.sync([(1, "a", [])]).events
     assert table.rows() == [(1, "a", [])]
+
+
+def test_scalars_of_numpy_with_the_same_bytes_are_not_taken_for_each_other():
+    db = nl.Database()
+    table = db.table("t", {"k": int, "x": float, "bags": list[int]}, key="k")
+    one = np.float64(1.0)
+    for x, stored in ((one, 1.0), (one.view(np.int64), float(2**52 * 1023)), (one, 1.0), (1.0, 1.0)):
+        table.sync([(1, x, [1])])
+        assert table.rows() == [(1, stored, [1])]
+    with pytest.raises(nl.ChangeError):
+        table.sync([(1, one.tobytes(), [1])])
