@@ -128,10 +128,12 @@ def without(name: str, type_: pa.DataType, *given: Any) -> pa.Table:
         without("place", pa.struct([("x", pa.int64())]), {"x": 1}),
         without("id", pa.int64(), 1, 2).drop_columns(["ok"]),
         without("id", pa.int64(), 1, 2).append_column("more", pa.array([1, 2])),
+        without("id", pa.int64(), 1, 2).append_column("ok", pa.array([True, True])),
     ],
     ids=[
         "null", "unsigned", "ints for texts", "digits", "much", "ints for decimals", "a zone", "no bag", "no element",
         "null inside", "no text", "a text for a bag", "no record", "a field less", "a column less", "a column more",
+        "a column twice",
     ],
 )  # fmt: skip
 def test_what_may_be_refused_is_left_to_queries(table):

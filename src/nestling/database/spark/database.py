@@ -34,6 +34,7 @@ from nestling.database.spark.frame_changes import (
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.journal import LakeJournal
 from nestling.database.spark.large import Large
+from nestling.database.spark.large_here import sync_here
 from nestling.database.spark.large_merges import FrameMerge, is_later, merge_frame, note_batch
 from nestling.database.spark.large_references import keep_references
 from nestling.database.spark.logs import SparkLogging
@@ -152,6 +153,8 @@ class SparkDatabase(EvolvingLake):
             snapshot = as_frame(self._state.running.session, definition.record, pairs).drop("_change_type")
         check_batch(snapshot)
         with self._large() as large:
+            if sync_here(large, definition, snapshot):
+                return self._loaded(large)
             difference = large.differing(definition, large.rows_of(definition, snapshot))
             few = large.few(definition, difference, self._state.running.transaction_rows)
             if few is None:

@@ -18,7 +18,7 @@ from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.relations import at_most
 from nestling.engine.spark.session import TooManyError
 from nestling.engine.spark.state import LakeState
-from nestling.engine.spark.totals import totals
+from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import arrow_schema
 
 #: Rows as they were shredded, by flat table: what comes and goes is not summed.
@@ -60,6 +60,32 @@ def is_right(engine: SparkEngine, moment: LakeState, table: TableDef, here: Here
             return False
     taken = _at(engine, moment, name, main.filter(_more(main)).select([key]))
     return None if taken is None else _is_single(key, [main, taken])
+
+
+def unlike(engine: SparkEngine, moment: LakeState, table: TableDef, here: Here) -> dict[str, Any] | None:
+    """What must come and go so that flat tables hold exactly the rows of ``here``; ``None`` where a query has to say:
+    Arrow does not compare these, or a key is that of two rows."""
+    name, layouts = table.name, engine.layouts
+    key = [f"k{place}" for place in table.declarations[name].key]
+    if not all(sums_here(layouts[flat]) for flat in here):
+        return None
+    main = here[name]
+    if main.group_by(key).aggregate([]).num_rows < main.num_rows:
+        return None
+    found = {}
+    for flat, rows in here.items():
+        stored = engine.driver.all_rows(moment, flat)
+        if stored is None:
+            return None
+        found[flat] = totals(_together([rows, _negated(stored)]), layouts[flat])
+    return found
+
+
+def _negated(rows: Any) -> Any:
+    import pyarrow.compute as pc
+
+    place = rows.schema.get_field_index("m0")
+    return rows.set_column(place, "m0", pc.negate(rows.column("m0")))
 
 
 def _at(engine: SparkEngine, moment: LakeState, source: str, wanted: Any) -> Any:

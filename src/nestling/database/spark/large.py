@@ -11,32 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Type, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef
 from nestling.database.feed import FEED_COLUMNS, SIGNS, z_bag
 from nestling.database.refused import check_removable, key_taken, no_row
-from nestling.database.spark.frame_changes import check_batch, is_feed
+from nestling.database.spark.frame_changes import is_feed
 from nestling.database.spark.frame_values import canonical, value_of, wrong
 from nestling.database.spark.keyed import FlatRows, is_flat_by_key
 from nestling.database.spark.keyed_here import fetched, is_right
-from nestling.database.spark.rows_here import rows_here, shredded
+from nestling.database.spark.large_here import apply_here
 from nestling.database.spark.shredding import Column, by_key, flat, leaves, named, numbered
 from nestling.engine.spark import limits
 from nestling.engine.spark.batch import size
 from nestling.engine.spark.frames import table_rows
 from nestling.engine.spark.relations import UNCOUNTED, joins_text, summed, touched_by
 from nestling.engine.spark.session import settings
-from nestling.engine.spark.state import (
-    SourceRows,
-    TempView,
-    all_of,
-    arrow_frame,
-    register_frame,
-    unregistered,
-)
+from nestling.engine.spark.state import SourceRows, TempView, all_of, register_frame
 from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import values
 from nestling.errors import ChangeError
@@ -169,7 +161,7 @@ class Large:
 
     def apply(self, table: TableDef, frame: Any, sign: int, width: float | None = None) -> None:
         """The rows of a DataFrame that come and go, or all of which come or go; one takes ``width`` bytes."""
-        if self._apply_here(table, frame, sign, width):
+        if apply_here(self, table, frame, sign, width):
             return
         rows = self.rows_of(table, frame)
         if is_flat_by_key(table):
@@ -180,20 +172,6 @@ class Large:
             if self._changes_keyed(found):
                 return
         self._change(table, self.total(self.counted(table.record, rows, sign)))
-
-    def _apply_here(self, table: TableDef, frame: Any, sign: int, width: float | None) -> bool:
-        """Apply the rows of a DataFrame, if they may all come here and nothing is wrong with them."""
-        if table.append_only or not is_flat_by_key(table):
-            return False
-        check_batch(frame)
-        rows = rows_here(frame, width)
-        here = None if rows is None else shredded(table, rows, sign)
-        if here is None or not is_right(self.engine, self.then, table, here):
-            return False
-        for name, part in here.items():
-            self._keep(name, unregistered(partial(arrow_frame, self.session, part), part.num_rows, ()))
-        self.here |= here
-        return True
 
     def change(self, table: TableDef, counted: str) -> None:
         """Nested rows that come and go, each once."""
@@ -270,9 +248,10 @@ class Large:
         return f"SELECT {columns} FROM ({all_of(self.changes[name])}) WHERE m0 > 0"
 
     def _add(self, name: str, text: str) -> None:
-        self._keep(name, TempView(self.query(text), UNCOUNTED))
+        self.keep(name, TempView(self.query(text), UNCOUNTED))
 
-    def _keep(self, name: str, rows: TempView) -> None:
+    def keep(self, name: str, rows: TempView) -> None:
+        """Add rows to a flat table."""
         stored = self.then.stored[name]
         self.changes.setdefault(name, []).append(rows)
         self.then.stored[name] = SourceRows((*stored.files, rows), stored.recent)

@@ -27,6 +27,8 @@ from nestling.engine.spark.types import arrow_type, sql_type
 
 #: Rows as they were shredded, by flat table: what comes and goes is not summed.
 Here = dict[str, Any]
+#: Rows by which others are judged.
+_SOME = 1000
 
 
 def rows_here(frame: Any, width: float | None) -> Any:
@@ -43,6 +45,15 @@ def rows_here(frame: Any, width: float | None) -> Any:
         WORK.queries += 1
         found = frame.limit(most + 1).toArrow()
     return found if found.num_rows <= most else None
+
+
+def width_of(frame: Any) -> float | None:
+    """The bytes of a row, by some of them."""
+    if is_here(frame):
+        return None
+    WORK.queries += 1
+    some = frame.limit(_SOME).toArrow()
+    return float(some.nbytes / max(1, some.num_rows))
 
 
 def shredded(table: TableDef, rows: Any, sign: int) -> Here | None:
@@ -97,6 +108,7 @@ class _Shredding:
         import pyarrow.compute as pc
 
         record = self.table.record
+        _need(len({*rows.column_names}) == rows.num_columns)
         given = {name: rows.column(name) for name in rows.column_names if name not in FEED_COLUMNS}
         _need(given.keys() == {*record.names})
         columns = {name: _whole(column) for name, column in given.items()}

@@ -172,6 +172,13 @@ class Files:
 
             yield read
 
+    def read(self, path: str, layout: Layout) -> Any:
+        """All rows of a file, which are not kept."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self._open(path)) as file:
+            return file.read(columns=layout.names, use_threads=False).cast(arrow_schema(layout.sql))
+
     def _keep(self, group: RowGroup, rows: Rows) -> None:
         """Rows that were read last stay, as far as there is room."""
         place = (group.path, group.number)

@@ -134,6 +134,19 @@ def rows_at(files: Files, stored: SourceRows, layout: Layout, asked: Any, budget
     return pa.concat_tables(parts)
 
 
+def all_rows(files: Files, stored: SourceRows, layout: Layout) -> Any:
+    """All rows, not summed, as an Arrow table."""
+    import pyarrow as pa
+
+    if any(part.rows and not part.paths for part in stored.files):
+        raise TooMuchError
+    paths = [path for part in stored.files for path in part.paths]
+    parts = [arrow_schema(layout.sql).empty_table(), *(files.read(path, layout) for path in paths)]
+    if stored.recent_rows:
+        parts.append(stored.recent.select(layout.names))
+    return pa.concat_tables(parts)
+
+
 def _recent(
     stored: SourceRows, layout: Layout, positions: Sequence[int], wanted: Set[Row], budget: Budget
 ) -> list[Row]:

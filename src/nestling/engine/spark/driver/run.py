@@ -23,7 +23,7 @@ from nestling.engine.spark.driver.exact import is_exact, is_kept_in_order, is_ke
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.driver.joined import is_joined, joined, once
 from nestling.engine.spark.driver.labelled import is_labelled, labelled_keys
-from nestling.engine.spark.driver.lookup import Budget, Found, TooMuchError, cells, entries, rows_at
+from nestling.engine.spark.driver.lookup import Budget, Found, TooMuchError, all_rows, cells, entries, rows_at
 from nestling.engine.spark.driver.values import add_up
 from nestling.engine.spark.driver.write import LookUp, Written, written
 from nestling.engine.spark.state import LakeState, SourceChange
@@ -184,6 +184,13 @@ class Driver:
         except TooMuchError:
             return None
 
+    def all_rows(self, moment: LakeState, name: str) -> Any:
+        """All rows of a source, not summed, as an Arrow table; ``None`` where that is for Spark."""
+        try:
+            return all_rows(self.files, moment.stored[name], moment.layouts[name])
+        except TooMuchError:
+            return None
+
     def has_once(self, paths: Sequence[str]) -> bool:
         """Whether each row in some files is there once, and they say so."""
         return self.files.has_once(paths)
@@ -201,7 +208,7 @@ class Driver:
             return None
         if (
             any(change.table is None for change in added)
-            or sum(change.size for change in added) > limits.MAX_DRIVER_ROWS
+            or sum(change.size for change in added) > limits.MAX_DRIVER_ROWS * limits.CHANGE_FACTOR
         ):
             return None
         change = [row for one in added for row in one.rows or ()]
