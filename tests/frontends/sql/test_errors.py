@@ -218,6 +218,7 @@ REFUSED = {
     "SELECT is_variant_null(parse_json(c)) AS x FROM r": "the function is_variant_null is not supported",
     "SELECT CAST(a AS FLOAT) AS x FROM r": "this is cast to a FLOAT of 32 bits",
     "SELECT a::REAL AS x FROM r": "this is cast to a FLOAT of 32 bits",
+    "SELECT r.a FROM r RIGHT JOIN LATERAL (SELECT k FROM s) q ON true": "a RIGHT JOIN with LATERAL has no rows",
     "SELECT float(a) AS x FROM r": "the function float is not supported",
     "SELECT from_json(c, 'x FLOAT') AS x FROM r": "FLOAT has 32 bits",
     "SELECT from_json(c, 'a DATE') AS x FROM r": "the field a of this schema is not supported",

@@ -18,7 +18,6 @@ REFUSED = {
     "query_16": "a string is not ordered against the first key",
     "more_order_limit": "a string is not ordered against the first key",
     "more_corr_group_by": "neither a key of GROUP BY nor inside an aggregate",
-    "more_lateral_left": "an outer join with LATERAL is not supported",
 }
 #: What is evaluated on every read: an extreme within a bound, rows within bounds of two columns, and rows that a query
 #: inside a query looks for by what is known around both. It may only shrink.

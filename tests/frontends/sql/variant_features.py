@@ -27,6 +27,14 @@ EXTREMES: dict[str, Texts] = {
     "running_own_summed": ("SELECT g, sum(m) AS s FROM (SELECT g, max(x) OVER (PARTITION BY g ORDER BY x) AS m FROM t) q GROUP BY g",
                            "SELECT g, sum(m) FROM (SELECT g, max(x) OVER (PARTITION BY g ORDER BY x NULLS FIRST) AS m FROM t) q GROUP BY g"),
 }  # fmt: skip
+#: Outer joins with what a query has for a row, over ``r`` and ``s``.
+LATERAL: dict[str, Texts] = {
+    "lateral_left": "SELECT r.a, r.c, q.d FROM r LEFT JOIN LATERAL (SELECT d FROM s WHERE s.a = r.a AND s.d > 0) q ON true",
+    "lateral_left_on": "SELECT r.a, r.b, q.d, q.e FROM r LEFT JOIN LATERAL (SELECT d, e FROM s WHERE s.a = r.a) q ON q.d > r.b",
+    "lateral_left_grouped": "SELECT r.a, q.m, q.n FROM r LEFT JOIN LATERAL (SELECT max(d) AS m, count(*) AS n FROM s WHERE s.a = r.a GROUP BY s.a) q ON true",
+    "lateral_left_twice": "SELECT r.a, q.d, p.n FROM r LEFT JOIN LATERAL (SELECT d FROM s WHERE s.a = r.a) q ON true LEFT JOIN s p2 ON p2.d = q.d JOIN LATERAL (SELECT count(*) AS n FROM s WHERE s.d = r.b) p ON true",
+    "lateral_left_nulls": "SELECT r.c, count(q.e) AS n, count(*) AS m FROM r LEFT JOIN LATERAL (SELECT e FROM s WHERE s.a = r.a) q ON q.e IS NULL GROUP BY r.c",
+}  # fmt: skip
 #: Over ``r``.
 PATTERNS: dict[str, Texts] = {
     "like_any": ("SELECT a, c LIKE ANY ('a%', '%b', NULL) AS x, c LIKE SOME ('a') AS y, c NOT LIKE ANY ('a%', 'b%') AS z FROM r",

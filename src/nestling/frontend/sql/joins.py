@@ -266,7 +266,7 @@ def _outer_join(
 
     left = _loops(before, env, left_row)
     if isinstance(step.node, exp.Lateral):
-        raise env.error(step.node, "an outer join with LATERAL is not supported", "write LATERAL VIEW OUTER")
+        return _left_lateral(step, left, place["left"], env)
     alias, rows = source(step.node, (), env)
     _check_alias(alias, place["left"], step, env)
     return _padded(step, left, place["left"], alias, rows, env)
@@ -277,6 +277,7 @@ def _padded(
 ) -> tuple[Expr, Callable[[Any], Scope]]:
     run = env.run
     pads = {"left": step.kind != "left", "right": step.kind != "right"}
+    sample = _sample(alias, rows, env)
 
     def pair(build: Callable[[Scope, Scope], Expr]) -> tuple[Any, Any, Expr]:
         one, two = run.var("l", left), run.var(alias, rows.expr)
@@ -291,7 +292,7 @@ def _padded(
 
     def whole(ours: Scope | None, theirs: Scope | None) -> Expr:
         one = _nullable(ours, left_scope, pads["left"], step, env)
-        two = _nullable(theirs, _sample(alias, rows, env), pads["right"], step, env)
+        two = _nullable(theirs, sample, pads["right"], step, env)
         return singleton(record_of((*one, *two)), run.site)
 
     one, two, body = pair(lambda ours, theirs: matching(whole(ours, theirs), ours, theirs))
@@ -309,16 +310,51 @@ def _padded(
         )
         parts.append(for_(two, rows.expr, lonely))
     expr = union(element_type(parts[0]), *parts)
+    return expr, lambda var: _scope_of(var, left_scope, sample, step, env)
 
-    def scope_of(var: Any) -> Scope:
-        # In the rows of the join every column has its place, one after the other.
-        names = iter(_names(element_type(expr)))
-        one = tuple(replace(c, value=_from_row(c, var, names)) for c in left_scope)
-        sample = _sample(alias, rows, env)
-        two = tuple(replace(c, value=_from_row(c, var, names)) for c in sample)
-        return _merged(step, one, two, env)[0]
 
-    return expr, scope_of
+def _left_lateral(
+    step: FromItem, left: Expr, left_scope: Scope, env: SqlEnv
+) -> tuple[Expr, Callable[[Any], Scope]]:
+    """``L LEFT JOIN LATERAL (…) AS q ON c``: what the query has for a row, or nulls where that is nothing."""
+    if step.kind != "left":
+        what = f"a {step.kind.upper()} JOIN with LATERAL has no rows to read"
+        raise env.error(step.node, what, "write LEFT JOIN LATERAL")
+    run, samples = env.run, list[Scope]()
+
+    def matching(ours: Scope, body: Callable[[Scope], Expr]) -> Expr:
+        alias, rows = source(step.node, ours, env)
+        _check_alias(alias, left_scope, step, env)
+        two = run.var(alias, rows.expr)
+        theirs = columns(alias, rows, two)
+        samples.append(theirs)
+        scope, tests = _merged(step, ours, theirs, env)
+        place = env.inside(scope)
+        found = guarded(step.on, place, lambda _: body(theirs)) if step.on is not None else body(theirs)
+        return for_(two, rows.expr, where(conjunction(tests), found) if tests else found)
+
+    def whole(ours: Scope, theirs: Scope | None) -> Expr:
+        two = _nullable(theirs, samples[0], True, step, env)
+        return singleton(record_of((*ours, *two)), run.site)
+
+    def each(build: Callable[[Scope], Expr]) -> Expr:
+        var = run.var("l", left)
+        return for_(var, left, run.enclosed(lambda: build(held(left_scope, var))))
+
+    def lonely(ours: Scope) -> Expr:
+        return absent(matching(ours, lambda _: YES), env, lambda _: whole(ours, None), step.node)
+
+    found = each(lambda ours: matching(ours, lambda theirs: whole(ours, theirs)))
+    expr = union(element_type(found), found, each(lonely))
+    return expr, lambda var: _scope_of(var, left_scope, samples[0], step, env)
+
+
+def _scope_of(var: Any, left: Scope, right: Scope, step: FromItem, env: SqlEnv) -> Scope:
+    """The columns of an outer join, given the variable that holds a row: each has its place, one after the other."""
+    names = iter(_names(var.type))
+    one = tuple(replace(c, value=_from_row(c, var, names)) for c in left)
+    two = tuple(replace(c, value=_from_row(c, var, names)) for c in right)
+    return _merged(step, one, two, env)[0]
 
 
 def _names(type_: Any) -> list[str]:
