@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import nestling as nl
 from nestling.calculus.optional import optional
 from nestling.calculus.types import Bag, Record, Scalar, nullable, record
 from nestling.database.definitions import TableDef
@@ -87,6 +88,20 @@ def test_a_plain_key_is_its_own_value(type_, key):
     if table.is_plain_key((key,)):
         found = element_value(type_, key)
         assert found is key or (repr(found) == repr(key) and isinstance(key, Decimal))
+
+
+def test_an_element_comes_as_often_as_it_is_said():
+    """in a bag that is changed as a whole, where the short test holds of it and where it does not"""
+    db = nl.Database()
+    db.table("t", {"id": int, "items": [{"a": int}]}, key="id")
+    db.insert("t", [(7, [])])
+    with db.transaction() as change:
+        table, level, label = change._bag_of(
+            change._table("t"), change._row_of(change._table("t"), 7), ("items",)
+        )
+        change._insert_elements(table, level, label, [((1,), 3)])
+        change._insert_elements(table, level, label, [({"a": 2}, 2)])
+    assert sorted(db.table("t").rows()[0].items) == [(1,), (1,), (1,), (2,), (2,)]
 
 
 def test_keys_of_several_columns_and_elements_with_flags_are_looked_at():

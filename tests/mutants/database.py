@@ -13,6 +13,7 @@ from tests.database import (
     test_habits,
     test_overlay,
     test_patch,
+    test_plain,
     test_references,
     test_transactions,
     test_watching,
@@ -42,6 +43,18 @@ DB = fixture(test_changes.db)
 WATCHED = fixture(test_watching.db)
 
 MUTANTS = [
+    Mutant(
+        "the first rows of a transaction are not seen by what comes after them",
+        "database/changing", "Changing._at_key",
+        "if self.events else", "if len(self.events) > 1 else",
+        OVERLAY, quick=True,
+    ),
+    Mutant(
+        "an element that comes alone comes once",
+        "database/changing", "Changing._insert_elements",
+        "(label, *value), times)", "(label, *value), 1)",
+        example(test_plain.test_an_element_comes_as_often_as_it_is_said), quick=True,
+    ),
     Mutant(
         "a lazy view that is restored has seen twice what is pending",
         "database/lazy", "LazyView.restore",

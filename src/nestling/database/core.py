@@ -58,8 +58,9 @@ class Core:
         journals: Journals = RowJournal,
         logging: Callable[[Holder], Logging] = RowLogging,
         documents: Callable[[Holder], DocumentTables] = RowDocuments,
+        begins: Callable[[bool], None] | None = None,
     ) -> None:
-        self._state = state
+        self._state, self._begins = state, begins
         self._last_refresh = Refresh(0, 0.0, 0, 0)
         self._file = file
         self.version = file.version if file is not None else 0
@@ -168,6 +169,8 @@ class Core:
     def _begun(self, is_nested: bool) -> DocumentTransaction:
         """A transaction; the caller holds ``writing``, and may have held it before."""
         access = self._access
+        if self._begins is not None:
+            self._begins(is_nested)
         if not is_nested:
             access.open = None  # whose block was cut off before it could say that it is over
         elif access.open is not None:

@@ -79,3 +79,8 @@ def _set_for_all(session: Any, settings: dict[str, str]) -> None:
     for name, value in settings.items():
         context.set(name, value)
         session.conf.set(name, value)
+
+
+def tables_of(session: Any) -> set[str]:
+    """The tables and temporary views of a session; what its catalog lists can only be read by generated code."""
+    return {row.tableName for row in session.sql("SHOW TABLES").collect()}

@@ -17,6 +17,7 @@ from nestling.engine.spark.batch import together
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.state import LakeState, near, rounded
 from nestling.engine.spark.totals import totals
+from tests.engines.spark.session import tables_of
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("by_queries")]
 
@@ -240,7 +241,7 @@ def test_changes_become_part_of_the_base(shop, monkeypatch):
         applied(shop, {"sales": sold(first, 5)})
         shop._state.running.tidy()
         assert shop._state.lake.logged == 0
-        names.append(len(shop._state.running.session.catalog.listTables()))
+        names.append(len(tables_of(shop._state.running.session)))
     relations = shop._state.lake.manifest.relations
 
     assert all(

@@ -17,6 +17,7 @@ from tests.documents.patches import applied, updated
 from tests.documents.test_cases import cases
 from tests.documents.workload import update
 from tests.documents.xmark import QUERIES, Auctions
+from tests.engines.spark.session import tables_of
 from tests.engines.spark.test_cost import Counters
 from tests.engines.spark.twins import Twins, emptied, texts
 from tests.soak.interrupts import at_place
@@ -226,9 +227,9 @@ def test_a_document_is_no_table_and_an_xquery_view_no_frame(db):
         with pytest.raises(nl.NestlingError, match=wanted) as raised:
             call()
         assert "there are" not in str(raised.value)
-    before = {row.name for row in db._state.spark.catalog.listTables()}
+    before = tables_of(db._state.spark)
     db.publish()
-    assert {row.name for row in db._state.spark.catalog.listTables()} == before
+    assert tables_of(db._state.spark) == before
 
 
 def test_a_view_that_no_change_maintains_is_refused_by_name(nothing):

@@ -11,6 +11,7 @@ from nestling.database.spark.state import SparkState
 from nestling.engine.spark import limits
 from nestling.engine.spark.durable import EngineLake
 from nestling.engine.spark.engine import SparkEngine
+from tests.engines.spark.session import tables_of
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -148,7 +149,7 @@ def test_a_reader_keeps_its_state(shop, monkeypatch):
             shop.views["late"].rows()
 
     changed()
-    there, names = files(), len(engine.session.catalog.listTables())
+    there, names = files(), len(tables_of(engine.session))
     with shop._access.looking():
         assert sorted(shop._state.read("amounts")) == [(1, 5), (2, 0)]
         writer = Thread(target=changed)
@@ -161,7 +162,7 @@ def test_a_reader_keeps_its_state(shop, monkeypatch):
     assert shop_now == [(1, 5), (2, 0)]
     changed()
     assert files() <= there
-    assert len(engine.session.catalog.listTables()) <= names
+    assert len(tables_of(engine.session)) <= names
 
 
 def test_what_is_refused_was_seen_by_nobody(shop, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -19,6 +20,7 @@ from nestling.database.fed import ONCE, once_argument
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.spark.bad_rows import COLUMNS, apply_good
+from nestling.database.spark.beginning import begin
 from nestling.database.spark.documents import LakeDocuments
 from nestling.database.spark.element_changes import change_elements, elements_frame
 from nestling.database.spark.evolving import EvolvingLake
@@ -45,7 +47,6 @@ from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.watching import feed_of
 from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
-from nestling.database.xml.transaction import DocumentTransaction
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.jobs import described_jobs, work_done
 from nestling.engine.spark.remote import end_session
@@ -95,7 +96,9 @@ class SparkDatabase(EvolvingLake):
         self.folder: Path | str = Path(lake.place) if isinstance(lake.store, LocalStore) else lake.place
         self._streams: dict[str, Stream] = {}
         self._read_frame = lambda frame, catalog: self._frames.translated(frame, catalog)  # noqa: PLW0108 (made later)
-        Core.__init__(self, state, self._store, LakeJournal, SparkLogging, LakeDocuments)
+        Core.__init__(
+            self, state, self._store, LakeJournal, SparkLogging, LakeDocuments, partial(begin, state)
+        )
 
     # -- changes
 
@@ -342,11 +345,6 @@ class SparkDatabase(EvolvingLake):
             yield
         if not is_nested:
             self._deliver()
-
-    def _begun(self, is_nested: bool) -> DocumentTransaction:
-        if not is_nested:
-            self._state.work_before = work_done()
-        return super()._begun(is_nested)
 
     # -- reading
 

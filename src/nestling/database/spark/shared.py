@@ -8,11 +8,11 @@ from typing import Any
 
 from nestling.database.backing import Backing
 from nestling.database.database import Database
+from nestling.database.spark.beginning import check_writable
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.store import LakeStore
-from nestling.database.xml.transaction import DocumentTransaction
-from nestling.errors import ChangeError, QueryError
+from nestling.errors import QueryError
 
 
 class SharedDatabase(Database):
@@ -24,20 +24,12 @@ class SharedDatabase(Database):
     #: Where it is kept: a path, or an address.
     folder: Path | str
 
-    def _begun(self, is_nested: bool) -> DocumentTransaction:
-        self._check_writable()
-        return super()._begun(is_nested)
-
     def _redefine(self, action: Callable[[], None], store: Callable[[Backing], None]) -> None:
         self._check_writable()
         super()._redefine(action, store)
 
     def _check_writable(self) -> None:
-        if self._state.lake.is_readonly:
-            raise ChangeError(
-                f"{self.folder} is open for reading only",
-                hint="change it in the process that writes it; one opened without readonly=True is that",
-            )
+        check_writable(self._state)
 
     def follow(self) -> int:
         """Take up what the writer has committed since, where this is open for reading only; the version there is.
