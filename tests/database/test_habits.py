@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[str, Any, str]] = {
     "a place": ("SELECT a FROM t ORDER BY ?", [1], "stands for a value"),
     "a group": ("SELECT count(*) AS n FROM t GROUP BY ?", [1], "stands for a value"),
     "a table": ("SELECT a FROM ?", ["t"], "stands for a value"),
-    "a name": ("SELECT a:x FROM t", {"x": 1}, "stands for a value"),
+    "a part": ("SELECT parse_json('{}'):x::INT AS a FROM t", {"x": 1}, "'x' stands nowhere"),
     "a moment": (
         "SELECT a FROM t WHERE a = ?",
         [datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))],

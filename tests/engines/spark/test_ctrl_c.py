@@ -49,10 +49,15 @@ def test_a_change_is_there_or_is_not(spark, tmp_path, times):
     db: Any = nl.Database(spark=spark, path=tmp_path / "lake")
     db.table("t", "id BIGINT, g BIGINT", key="id")
     db.view("often", "SELECT g, count(*) AS n FROM t GROUP BY g")
-    version, batches = db.version, 0
-    for number in range(times):
+    version, batches, taken = db.version, 0, 0.0
+    for number in range(times + 1):
         rows = spark.range(number * ROWS, (number + 1) * ROWS).selectExpr("id", "id % 5 AS g")
-        cuts += interrupted(lambda rows=rows: db.insert("t", rows), 0.02 + random.random() * 1.5)
+        # The first is left alone and shows how long they take; it grows shorter, and what is cut says nothing of that.
+        delay = taken * random.random() / 2 if number else 60.0
+        began = time.perf_counter()
+        was_cut = interrupted(lambda rows=rows: db.insert("t", rows), delay)
+        taken = taken if was_cut else time.perf_counter() - began
+        cuts += was_cut
         assert db.version in (version, version + 1)
         batches, version = batches + db.version - version, db.version
         assert len(db.table("t")) == batches * ROWS

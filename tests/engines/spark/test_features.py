@@ -42,8 +42,8 @@ ALWAYS = (
 TOGETHER = 20
 #: Quotients with more places than a column has.
 TOO_FINE = {"window_share", "int_widths", "decimal_spread", "decimal_share"}
-#: Refused on Spark: groups whose key is computed from rows made of a scalar, by a function that may have no value.
-BY_ROWS_ALONE = {"sequence_calendar", "json_array_grouped"}
+#: Refused on Spark: groups whose key is computed by a function that may have no value, as of rows made of a scalar.
+BY_ROWS_ALONE = {"sequence_calendar", "json_array_grouped", "variant_group"}
 
 
 def moves(world: World, most: int) -> list[Batch]:
