@@ -178,9 +178,9 @@ class Bench:
         """All of its changes, each the least of some: Java compiles, and collects garbage, beside the first ones."""
         with limited(UNMERGED):
             for run in range(2):
-                for rows, times in ((1, 20), (100, 5), (1000, 2)):
+                for rows, times in ((1, 100), (100, 30), (1000, 10)):
                     self._repeated(repeat, self.insert, rows, times, False)
-                for rows, times in ((1, 10), (10, 3), (100, 1)):
+                for rows, times in ((1, 50), (10, 20), (100, 5)):
                     self._repeated(repeat, self.regroup, rows, times, False)
                 if not run:
                     self._more_files(12)

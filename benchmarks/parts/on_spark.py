@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 SETTINGS = {
@@ -54,6 +54,10 @@ def cpu_seconds(pid: int | None = None) -> float:
     while some:
         more = {pid for pid, parent in parents.items() if parent in below} - below
         below, some = below | more, bool(more)
+    if (
+        pid is None
+    ):  # of this process time is known closer than to a tick, but for that of its children that ended
+        used[own] = process_time() + sum(os.times()[2:4])
     return sum(used[pid] for pid in below if pid in used)
 
 
