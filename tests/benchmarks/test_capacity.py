@@ -58,10 +58,6 @@ def test_a_page_keeps_what_stands_around_its_part():
 def test_what_the_page_reads_off_follows_from_its_coefficients():
     text = PAGE.read_text(encoding="utf-8")
     found = re.findall(r"^\| (?:the driver|Spark) \| .+? \(`(.+?)`\) \| ([\d.,e+-]+) \|$", text, re.MULTILINE)
-    if not found:
-        assert "Figures: none yet." in text
-        return
-    assert "Figures: none yet." not in text
     assert [name for name, _ in found] == ["1", "c", "m", "files", "queries", "c + m", "N"]
     values = [float(value.replace(",", "")) / 1e6 for _, value in found]
     queries = int(re.search(r"twenty files and (\d+) queries", text)[1])  # type: ignore[index]
