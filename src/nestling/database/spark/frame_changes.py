@@ -35,7 +35,7 @@ def few_rows(frame: Any, most: int, width: Width | None = None) -> list[dict[str
     """The rows of a DataFrame, if they are no more than ``most``; else ``width`` is told what one takes."""
     check_batch(frame)
     some = frame.limit(most + 1)
-    if is_here(some):
+    if is_here(some) or _is_void_by_connect(some):
         found = some.collect()
         return None if len(found) > most else [row.asDict(recursive=True) for row in found]
     with described_jobs(frame.sparkSession, "nestling: rows that came, if they are few"):
@@ -50,7 +50,9 @@ def few_rows(frame: Any, most: int, width: Width | None = None) -> list[dict[str
 
 
 #: Types of which Spark hands over the values that Arrow has; moments would be in the time zone of this process.
-_PLAIN = frozenset(("bigint", "int", "smallint", "tinyint", "string", "boolean", "double", "float", "date"))
+_PLAIN = frozenset(
+    ("bigint", "int", "smallint", "tinyint", "string", "boolean", "double", "float", "date", "void")
+)
 
 
 def is_here(frame: Any) -> bool:
@@ -59,6 +61,11 @@ def is_here(frame: Any) -> bool:
     if plan is None or not _is_plain(frame.schema):
         return False
     return bool(plan.queryExecution().optimizedPlan().getClass().getSimpleName() == "LocalRelation")
+
+
+def _is_void_by_connect(frame: Any) -> bool:
+    """Whether it has values of no type, as ``array()``, of which Spark Connect makes no table of Arrow."""
+    return not hasattr(frame, "_jdf") and "void" in frame.schema.simpleString() and _is_plain(frame.schema)
 
 
 def _is_plain(type_: Any) -> bool:
